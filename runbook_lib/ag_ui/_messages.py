@@ -1,0 +1,88 @@
+"""LangChain messages as AG-UI sees them: text, calls, and the message dicts of a snapshot."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from pydantic_core import to_jsonable_python
+
+Event = dict[str, Any]
+"""One AG-UI event in wire form: camelCase keys, JSON values."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ROLES = {"human": "user", "ai": "assistant", "system": "system"}
+
+
+def whole_characters(text: str) -> str:
+    """`text` with surrogate pairs joined and lone surrogates replaced, so that it can be encoded as UTF-8."""
+    if text.isascii() or _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def json_value(value: Any) -> Any:
+    """`value` as JSON data; an object that has no JSON form becomes its `str`."""
+    return to_jsonable_python(value, fallback=str, inf_nan_mode="null", bytes_mode="base64")
+
+
+def text_of(message: BaseMessage) -> str:
+    """The text of a message, whether its content is a string or a list of blocks."""
+    return whole_characters(str(message.text))
+
+
+def calls_of(message: BaseMessage) -> list[tuple[str, str, dict[str, Any]]]:
+    """The valid tool calls of a message as (id, name, arguments); empty for any other message."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return [(call["id"] or "", call["name"], call["args"]) for call in calls]
+
+
+def result_of(message: ToolMessage) -> str:
+    """What a tool returned, as the string that TOOL_CALL_RESULT carries."""
+    content = message.content
+    if isinstance(content, str):
+        return whole_characters(content)
+    if all(isinstance(block, str) or block.get("type") == "text" for block in content):
+        return text_of(message)
+    return json.dumps(json_value(content), ensure_ascii=False)
+
+
+def same(one: BaseMessage, other: BaseMessage) -> bool:
+    """True when a client that shows `one` need not be told about `other`."""
+    if one is other:
+        return True
+    return one.type == other.type and text_of(one) == text_of(other) and calls_of(one) == calls_of(other)
+
+
+def messages_in(result: object) -> Iterator[BaseMessage]:
+    """Every message among the values that a node wrote."""
+    if not isinstance(result, Mapping):
+        return
+    for value in result.values():
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(item, BaseMessage):
+                yield item
+
+
+def as_wire(message: BaseMessage, owner: str | None = None) -> Event:
+    """A message as MESSAGES_SNAPSHOT carries it; `owner` is the subagentRunId, if a subagent said it."""
+    wire: Event = {"id": message.id or "", "role": _ROLES.get(message.type, message.type)}
+    if owner is not None:
+        wire["subagentRunId"] = owner
+    if isinstance(message, ToolMessage):
+        wire |= {"content": result_of(message), "toolCallId": message.tool_call_id}
+        if message.status == "error":
+            wire["error"] = wire["content"]
+        return wire
+    content = text_of(message)
+    if content or not isinstance(message, AIMessage):
+        wire["content"] = content
+    if calls := calls_of(message):
+        wire["toolCalls"] = [_call_as_wire(*call) for call in calls]
+    return wire
+
+
+def _call_as_wire(call_id: str, name: str, arguments: dict[str, Any]) -> Event:
+    function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+    return {"id": call_id, "type": "function", "function": function}

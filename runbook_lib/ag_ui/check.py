@@ -1,0 +1,160 @@
+"""`check_events`: is this stream legal, complete, and true to the state it came from?
+
+`ag-ui-validate` judges the protocol. The rules here see what it does not: a call that never settles, a result
+under a wrong id, text that was lost, doubled, or put into the wrong mouth. A rule is a function from a run's
+events to violations, so a reader can write one.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ag_ui_validate import create_validator
+from langchain_core.messages import BaseMessage
+
+from ._messages import Event, as_wire
+from .fold import fold_events
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule: the position of the event (-1 when it concerns the whole stream), the rule, what is wrong."""
+
+    index: int
+    rule: str
+    message: str
+
+
+Rule = Callable[[Sequence[Event]], Iterable[Violation]]
+
+
+def check_events(
+    events: Iterable[Event],
+    messages: Iterable[BaseMessage] | None = None,
+    *,
+    rules: Iterable[Rule] | None = None,
+) -> list[Violation]:
+    """Every violation in a framed stream of events, in order of position; an empty list means legal.
+
+    With `messages` (the messages of the run's final state) the stream must also rebuild exactly these: every
+    assistant and tool message under its own id, with its text, its calls and their arguments. Only what the
+    events themselves show is compared, so a thread's history may be in `messages`.
+    """
+    stream = list(events)
+    found = [violation for rule in (RULES if rules is None else rules) for violation in rule(stream)]
+    if messages is not None:
+        found += _true_to_state(stream, list(messages))
+    return sorted(found, key=lambda violation: violation.index)
+
+
+def protocol(events: Sequence[Event]) -> Iterator[Violation]:
+    """The rules of AG-UI as `ag-ui-validate` knows them (AGUI...), errors and warnings."""
+    validator = create_validator()
+    found = [diagnostic for event in events for diagnostic in validator.feed(event)]
+    for diagnostic in (*found, *validator.finalize()):
+        if diagnostic.severity != "info":
+            yield Violation(diagnostic.event_index, diagnostic.rule, diagnostic.message)
+
+
+def calls_settle(events: Sequence[Event]) -> Iterator[Violation]:
+    """In a run that succeeded each ended call has one result; never two; and none before its END."""
+    ended = {event["toolCallId"]: index for index, event in _of(events, "TOOL_CALL_END")}
+    results = Counter(event.get("toolCallId") for _, event in _of(events, "TOOL_CALL_RESULT"))
+    for call, index in ended.items():
+        if results[call] == 0 and _succeeded(events):
+            yield Violation(index, "result-missing", f"Call '{call}' ended but has no TOOL_CALL_RESULT")
+    for index, event in _of(events, "TOOL_CALL_RESULT"):
+        if results[event.get("toolCallId")] > 1:
+            yield Violation(index, "result-twice", f"Call '{event.get('toolCallId')}' has several results")
+
+
+def ids_are_their_own(events: Sequence[Event]) -> Iterator[Violation]:
+    """A message id names one message: a result does not borrow the call's id, or another message's."""
+    used: dict[str, int] = {}
+    for index, event in enumerate(events):
+        if event.get("type") not in ("TEXT_MESSAGE_START", "TOOL_CALL_RESULT"):
+            continue
+        message_id = str(event.get("messageId"))
+        if message_id == event.get("toolCallId"):
+            yield Violation(
+                index, "result-id", f"The result of call '{message_id}' uses the call's id as its own"
+            )
+        if message_id in used:
+            yield Violation(
+                index, "id-reused", f"Message id '{message_id}' was used by event {used[message_id]}"
+            )
+        used[message_id] = index
+
+
+def speakers_are_known(events: Sequence[Event]) -> Iterator[Violation]:
+    """Nothing is said for a subagent that has not started or has already finished."""
+    open_: set[str] = set()
+    for index, event in enumerate(events):
+        speaker = event.get("subagentRunId")
+        if event.get("type") == "SUBAGENT_STARTED":
+            open_.add(str(speaker))
+        elif speaker is not None and speaker not in open_:
+            yield Violation(index, "speaker-unknown", f"Subagent '{speaker}' is not running")
+        if event.get("type") in ("SUBAGENT_FINISHED", "SUBAGENT_ERROR"):
+            open_.discard(str(speaker))
+
+
+def nothing_is_left_open(events: Sequence[Event]) -> Iterator[Violation]:
+    """Also a failing run ends what it opened (ag-ui-validate lets RUN_ERROR leave debris)."""
+    if not events or events[-1].get("type") != "RUN_ERROR":
+        return
+    for opened, closed, key in _PAIRS:
+        ended = {event.get(key) for _, event in _of(events, *closed)}
+        for index, event in _of(events, opened):
+            if event.get(key) not in ended:
+                yield Violation(index, "left-open", f"{opened} '{event.get(key)}' is still open at RUN_ERROR")
+
+
+_PAIRS = (
+    ("TEXT_MESSAGE_START", ("TEXT_MESSAGE_END",), "messageId"),
+    ("TOOL_CALL_START", ("TOOL_CALL_END",), "toolCallId"),
+    ("SUBAGENT_STARTED", ("SUBAGENT_FINISHED", "SUBAGENT_ERROR"), "subagentRunId"),
+)
+
+RULES: tuple[Rule, ...] = (
+    protocol,
+    calls_settle,
+    ids_are_their_own,
+    speakers_are_known,
+    nothing_is_left_open,
+)
+"""The rules that `check_events` applies."""
+
+
+def _of(events: Sequence[Event], *types: str) -> Iterator[tuple[int, Event]]:
+    return ((index, event) for index, event in enumerate(events) if event.get("type") in types)
+
+
+def _succeeded(events: Sequence[Event]) -> bool:
+    last = events[-1] if events else {}
+    outcome: Any = last.get("outcome") or {"type": "success"}
+    return last.get("type") == "RUN_FINISHED" and outcome.get("type") == "success"
+
+
+def _true_to_state(events: Sequence[Event], messages: list[BaseMessage]) -> Iterator[Violation]:
+    """What the events rebuild against what the state holds, message by message."""
+    shown = {m["id"]: m for m in fold_events(events) if m.get("subagentRunId") is None}
+    stored = {m["id"]: m for m in map(as_wire, messages)}
+    for message in (*shown.values(), *stored.values()):
+        message.pop("error", None)  # only a snapshot can say that a tool failed; a result cannot
+    for message_id, message in shown.items():
+        if message_id not in stored:
+            yield Violation(
+                -1, "not-in-state", f"The client shows message '{message_id}', the state has none"
+            )
+        elif message != stored[message_id]:
+            yield Violation(
+                -1, "differs", f"Message '{message_id}': client {message}, state {stored[message_id]}"
+            )
+    last = max((index for index, m in enumerate(stored.values()) if m["role"] == "user"), default=-1)
+    for message in list(stored.values())[last + 1 :]:
+        if message["id"] not in shown and (message.get("content") or message.get("toolCalls")):
+            yield Violation(
+                -1, "lost", f"Message '{message['id']}' is in the state and never reached the client"
+            )

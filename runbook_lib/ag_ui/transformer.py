@@ -1,0 +1,237 @@
+"""`OpenUIStreamTransformer`: LangGraph protocol events in, AG-UI events out.
+
+Four streams are read. `messages` carries the tokens of every model call. `tasks` says which task made the call
+and, when the task ends, which messages it really wrote, with the ids the checkpoint will hold. `values` is the
+state after each superstep. `tools` and `custom` carry progress. The rule that makes every situation right:
+**tokens are shown as they come, and each task's result settles them.** What was shown but not kept (half an
+answer that a retry replaced, a message that middleware rewrote) is corrected by one MESSAGES_SNAPSHOT.
+"""
+
+from typing import Any, ClassVar
+
+from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
+from langgraph.stream import StreamChannel, StreamTransformer
+from langgraph.stream._types import ProtocolEvent  # no public home in langgraph 1.2
+
+from ._messages import Event, calls_of, json_value, messages_in, result_of, same, text_of
+from ._snapshot import Transcript
+from ._speakers import Speakers, Subagent, task_of
+from ._stream import MessageStream, ToolCall
+
+
+class OpenUIStreamTransformer(StreamTransformer):
+    """Pushes AG-UI events (dicts in camelCase wire form) on the stream channel `openui`.
+
+    Use it with `graph.stream_events(input, version="v3", transformers=[OpenUIStreamTransformer])`, or return it
+    from the `stream_transformers()` of a module served by `langgraph dev`. One instance serves one run. It never
+    emits RUN_STARTED, RUN_FINISHED or RUN_ERROR, because a transformer does not know the run: `run_events` does.
+    """
+
+    required_stream_modes: ClassVar[tuple[str, ...]] = ("messages", "tasks", "values", "tools", "custom")
+
+    def __init__(self, scope: tuple[str, ...] = ()) -> None:
+        super().__init__(scope)
+        self._channel: StreamChannel[Event] = StreamChannel("openui")
+        self._speakers = Speakers(self._emit)
+        self._transcript = Transcript()
+        self._streams: dict[str, MessageStream | None] = {}  # by the model call's run id
+        self._calls: set[str] = set()  # tool calls the client knows
+        self._state_changed = False
+        self._now = 0
+        self._handlers = {
+            "messages": self._on_message,
+            "tasks": self._on_task,
+            "values": self._on_values,
+            "tools": self._on_tool,
+            "custom": self._on_custom,
+        }
+
+    def init(self) -> dict[str, Any]:
+        """The projection: `run.extensions["openui"]`."""
+        return {"openui": self._channel}
+
+    def process(self, event: ProtocolEvent) -> bool:
+        """Translate one protocol event; it stays in the main log."""
+        handler = self._handlers.get(event["method"])
+        if handler is not None:
+            params = event["params"]
+            self._now = params["timestamp"]
+            handler(tuple(params["namespace"][len(self.scope) :]), params["data"])
+        return True
+
+    def finalize(self) -> None:
+        """End what is open when the run ends, is cancelled or pauses for an interrupt."""
+        self._close(None)
+
+    def fail(self, err: BaseException) -> None:
+        """End what is open when the run fails."""
+        self._close(err)
+
+    def _close(self, error: BaseException | None) -> None:
+        for stream in self._streams.values():
+            if stream is not None:
+                stream.close()
+        self._streams.clear()
+        self._speakers.close_all(error, suspended=error is None)
+
+    def _emit(self, event: Event) -> None:
+        event["timestamp"] = self._now
+        self._channel.push(event)
+
+    # -- messages: tokens as they come -----------------------------------------------------------------------
+
+    def _on_message(self, namespace: tuple[str, ...], data: Any) -> None:
+        payload, metadata = data
+        if not isinstance(payload, dict):
+            return  # whole messages are taken from the task's result, where they have their final ids
+        run_id = metadata["run_id"]
+        if payload["event"] == "message-start":
+            self._streams[run_id] = self._open(namespace, payload, metadata)
+        stream = self._streams.get(run_id)
+        if stream is not None and not stream.abandoned and stream.handle(payload):
+            for index in sorted(stream.calls):
+                self._send_call(stream, stream.calls[index])
+
+    def _open(self, namespace: tuple[str, ...], payload: Any, metadata: Any) -> MessageStream | None:
+        if self._speakers.internal(metadata, payload.get("role")):
+            return None
+        subagent = self._speakers.at(namespace, metadata)
+        task = task_of(metadata)
+        self._abandon(task)
+        return MessageStream(payload["id"], task, subagent.id if subagent else None, self._emit)
+
+    def _abandon(self, task: str) -> None:
+        """A task that starts a new message while one is unfinished has been retried: take the half away."""
+        halves = [s for s in self._live() if s.task == task and not s.finished and s.shown]
+        for stream in halves:
+            stream.close()
+            stream.abandoned = True
+        if halves and self._transcript.known is not None:
+            self._send_snapshot()
+
+    def _live(self) -> list[MessageStream]:
+        return [stream for stream in self._streams.values() if stream is not None]
+
+    def _send_call(self, stream: MessageStream, call: ToolCall) -> None:
+        if call.arguments is None:
+            stream.emit_invalid(call)
+        elif call.id in self._calls:
+            self._transcript.outdated = (
+                True  # an id used twice cannot be started twice; a snapshot can show it
+            )
+        else:
+            self._calls.add(call.id)
+            stream.emit_call(call)
+
+    # -- tasks: what was kept ----------------------------------------------------------------------------------
+
+    def _on_task(self, namespace: tuple[str, ...], task: Any) -> None:
+        subagent = self._speakers.at(namespace, task.get("metadata") or {})
+        if "triggers" in task:
+            self._speakers.started(task)
+            return
+        ended = self._speakers.finished(task)
+        streams = self._take(task["id"], ended)
+        written = list(messages_in(task.get("result")))
+        self._settle(streams, written, subagent)
+        if not namespace and set(task.get("result") or ()) - {"messages"}:
+            self._state_changed = True
+
+    def _take(self, task: str, ended: Subagent | None) -> dict[str, MessageStream]:
+        """The streams that end with this task (and with the subagent inside it), closed and forgotten."""
+        gone = {
+            run_id: stream
+            for run_id, stream in self._streams.items()
+            if stream is None or stream.task == task or (ended is not None and stream.owner == ended.id)
+        }
+        for run_id in gone:
+            del self._streams[run_id]
+        streams = {stream.id: stream for stream in gone.values() if stream is not None}
+        for stream in streams.values():
+            stream.close()
+        return streams
+
+    def _settle(
+        self, streams: dict[str, MessageStream], written: list[BaseMessage], subagent: Subagent | None
+    ) -> None:
+        kept = {message.id for message in written}
+        if any(stream.shown and stream.id not in kept for stream in streams.values()):
+            self._transcript.outdated = True
+        if any(isinstance(message, RemoveMessage) for message in written):
+            self._transcript.rewrite(written, subagent)
+            return
+        for message in written:
+            self._settle_one(streams.get(message.id or ""), message, subagent)
+
+    def _settle_one(
+        self, stream: MessageStream | None, message: BaseMessage, subagent: Subagent | None
+    ) -> None:
+        before = self._transcript.get(message.id)
+        if stream is not None and before is None:
+            if stream.abandoned or stream.text != text_of(message) or _sent(stream) != calls_of(message):
+                self._transcript.outdated = True
+        elif before is None:
+            self._show(message, subagent)
+        elif not same(before, message):
+            self._transcript.outdated = True
+        self._transcript.add(message, subagent)
+
+    def _show(self, message: BaseMessage, subagent: Subagent | None) -> None:
+        """Send a message that arrives whole: written by a node, or by a model that does not stream."""
+        owner = subagent.id if subagent else None
+        if isinstance(message, ToolMessage):
+            self._show_result(message, owner)
+        elif isinstance(message, AIMessage):
+            stream = MessageStream(message.id or "", "", owner, self._emit)
+            stream.add_text(text_of(message))
+            stream.close()
+            for call_id, name, arguments in calls_of(message):
+                self._send_call(stream, ToolCall(call_id, name, arguments=arguments))
+        elif owner is None:
+            self._transcript.outdated = True  # AG-UI has no event for a new user or system message
+
+    def _show_result(self, message: ToolMessage, owner: str | None) -> None:
+        if message.tool_call_id not in self._calls and owner is None:
+            self._send_snapshot()  # the call was made in an earlier run: the client must know it first
+        if message.tool_call_id in self._calls:
+            event: Event = {"type": "TOOL_CALL_RESULT", "messageId": message.id}
+            event |= {"toolCallId": message.tool_call_id, "content": result_of(message), "role": "tool"}
+            self._emit(event if owner is None else event | {"subagentRunId": owner})
+
+    # -- values, tools, custom -----------------------------------------------------------------------------------
+
+    def _on_values(self, namespace: tuple[str, ...], state: Any) -> None:
+        if namespace or not isinstance(state, dict):
+            return
+        if isinstance(state.get("messages"), list):
+            self._transcript.advance(state["messages"])
+            if self._transcript.outdated:
+                self._send_snapshot()
+        if self._state_changed:
+            self._state_changed = False
+            snapshot = json_value({key: value for key, value in state.items() if key != "messages"})
+            self._emit({"type": "STATE_SNAPSHOT", "snapshot": snapshot})
+
+    def _send_snapshot(self) -> None:
+        messages = self._transcript.as_wire(self._live())
+        self._calls.update(call["id"] for message in messages for call in message.get("toolCalls", ()))
+        self._emit({"type": "MESSAGES_SNAPSHOT", "messages": messages})
+
+    def _on_tool(self, namespace: tuple[str, ...], data: Any) -> None:
+        if data["event"] == "tool-output-delta":
+            value = {"toolCallId": data["tool_call_id"], "delta": json_value(data["delta"])}
+            self._send_custom(namespace, "langgraph.tool_output", value)
+
+    def _on_custom(self, namespace: tuple[str, ...], data: Any) -> None:
+        self._send_custom(namespace, "langgraph.custom", json_value(data))
+
+    def _send_custom(self, namespace: tuple[str, ...], name: str, value: Any) -> None:
+        event: Event = {"type": "CUSTOM", "name": name, "value": value}
+        subagent = self._speakers.at(namespace, {})
+        self._emit(event if subagent is None else event | {"subagentRunId": subagent.id})
+
+
+def _sent(stream: MessageStream) -> list[tuple[str, str, dict[str, Any]]]:
+    """The calls of a streamed message that were valid, in the form of `calls_of`."""
+    calls = (stream.calls[index] for index in sorted(stream.calls))
+    return [(call.id, call.name, call.arguments) for call in calls if call.arguments is not None]
