@@ -1,0 +1,47 @@
+"""The `runbook` command. Each verb is one function in one small file, registered by one line below.
+
+To add a verb: write `def verb(...) -> None` with typer options in a module that imports nothing heavy at its
+top (heavy imports go inside the function), and add a line `app.command("verb", rich_help_panel=MORE)(verb)`.
+"""
+
+import typer
+
+from runbook_lib.cli.lab import lab
+from runbook_lib.cli.lock import lock
+from runbook_lib.cli.refresh import refresh
+from runbook_lib.cli.setup import setup
+from runbook_lib.cli.tests import run_tests
+
+__all__ = ["app", "main"]
+
+ABOUT = """
+An executable runbook for OpenUI and LangGraph 1.2.
+
+Notebooks in which every factual sentence is a claim that runs: with the real
+libraries, offline, in a minute, on a laptop.
+Start with [bold]runbook lab[/bold] and run the cells of the first notebook from the top.
+"""
+PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+START = "The three commands you need"
+MORE = "When you change something"
+
+app = typer.Typer(
+    help=ABOUT,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Nothing here calls a paid model unless RUNBOOK_LIVE=1 and OPENAI_API_KEY are both set.",
+)
+
+app.command("lab", rich_help_panel=START)(lab)
+app.command("test", rich_help_panel=START, context_settings=PASS_ON)(run_tests)
+app.command("setup", rich_help_panel=START)(setup)
+app.command("refresh", rich_help_panel=MORE)(refresh)
+app.command("lock", rich_help_panel=MORE)(lock)
+
+
+def main() -> None:
+    """Run the command line; the `runbook` console script calls this."""
+    app(prog_name="runbook")
