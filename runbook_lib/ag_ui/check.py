@@ -77,13 +77,9 @@ def ids_are_their_own(events: Sequence[Event]) -> Iterator[Violation]:
             continue
         message_id = str(event.get("messageId"))
         if message_id == event.get("toolCallId"):
-            yield Violation(
-                index, "result-id", f"The result of call '{message_id}' uses the call's id as its own"
-            )
+            yield Violation(index, "result-id", f"The result of call '{message_id}' uses the call's id as its own")
         if message_id in used:
-            yield Violation(
-                index, "id-reused", f"Message id '{message_id}' was used by event {used[message_id]}"
-            )
+            yield Violation(index, "id-reused", f"Message id '{message_id}' was used by event {used[message_id]}")
         used[message_id] = index
 
 
@@ -145,16 +141,10 @@ def _true_to_state(events: Sequence[Event], messages: list[BaseMessage]) -> Iter
         message.pop("error", None)  # only a snapshot can say that a tool failed; a result cannot
     for message_id, message in shown.items():
         if message_id not in stored:
-            yield Violation(
-                -1, "not-in-state", f"The client shows message '{message_id}', the state has none"
-            )
+            yield Violation(-1, "not-in-state", f"The client shows message '{message_id}', the state has none")
         elif message != stored[message_id]:
-            yield Violation(
-                -1, "differs", f"Message '{message_id}': client {message}, state {stored[message_id]}"
-            )
+            yield Violation(-1, "differs", f"Message '{message_id}': client {message}, state {stored[message_id]}")
     last = max((index for index, m in enumerate(stored.values()) if m["role"] == "user"), default=-1)
     for message in list(stored.values())[last + 1 :]:
         if message["id"] not in shown and (message.get("content") or message.get("toolCalls")):
-            yield Violation(
-                -1, "lost", f"Message '{message['id']}' is in the state and never reached the client"
-            )
+            yield Violation(-1, "lost", f"Message '{message['id']}' is in the state and never reached the client")

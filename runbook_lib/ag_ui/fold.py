@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from ._messages import Event
@@ -56,7 +57,5 @@ def _owner(event: Event) -> Event:
 
 
 def _normalise(call: dict[str, Any]) -> None:
-    try:
+    with suppress(ValueError):
         call["arguments"] = json.dumps(json.loads(call["arguments"]), ensure_ascii=False)
-    except ValueError:
-        pass

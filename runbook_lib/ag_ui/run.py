@@ -67,9 +67,7 @@ async def arun_events(
     yield frame | {"type": "RUN_STARTED"}
     run = None
     try:
-        run = await graph.astream_events(
-            _identified(input), config, version="v3", **_transformers(graph, kwargs)
-        )
+        run = await graph.astream_events(_identified(input), config, version="v3", **_transformers(graph, kwargs))
         async for event in run.extensions["openui"]:
             yield event
         yield _finished(frame, await run.interrupts())

@@ -116,9 +116,7 @@ class OpenUIStreamTransformer(StreamTransformer):
         if call.arguments is None:
             stream.emit_invalid(call)
         elif call.id in self._calls:
-            self._transcript.outdated = (
-                True  # an id used twice cannot be started twice; a snapshot can show it
-            )
+            self._transcript.outdated = True  # an id used twice cannot be started twice; a snapshot can show it
         else:
             self._calls.add(call.id)
             stream.emit_call(call)
@@ -151,9 +149,7 @@ class OpenUIStreamTransformer(StreamTransformer):
             stream.close()
         return streams
 
-    def _settle(
-        self, streams: dict[str, MessageStream], written: list[BaseMessage], subagent: Subagent | None
-    ) -> None:
+    def _settle(self, streams: dict[str, MessageStream], written: list[BaseMessage], subagent: Subagent | None) -> None:
         kept = {message.id for message in written}
         if any(stream.shown and stream.id not in kept for stream in streams.values()):
             self._transcript.outdated = True
@@ -163,9 +159,7 @@ class OpenUIStreamTransformer(StreamTransformer):
         for message in written:
             self._settle_one(streams.get(message.id or ""), message, subagent)
 
-    def _settle_one(
-        self, stream: MessageStream | None, message: BaseMessage, subagent: Subagent | None
-    ) -> None:
+    def _settle_one(self, stream: MessageStream | None, message: BaseMessage, subagent: Subagent | None) -> None:
         before = self._transcript.get(message.id)
         if stream is not None and before is None:
             if stream.abandoned or stream.text != text_of(message) or _sent(stream) != calls_of(message):
