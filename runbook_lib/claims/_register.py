@@ -89,9 +89,7 @@ def _claim(entry: dict[str, Any], sources: Mapping[str, Any]) -> Claim:
     verdicts = [verdict.value for verdict in Verdict]
     _require(entry["expected"] in verdicts, name, f"expects {entry['expected']!r}, not one of {verdicts}")
     notebook = entry.get("notebook")
-    _require(
-        notebook is None or bool(_NOTEBOOK.fullmatch(str(notebook))), name, "needs a notebook such as '03'"
-    )
+    _require(notebook is None or bool(_NOTEBOOK.fullmatch(str(notebook))), name, "needs a notebook such as '03'")
     return Claim(
         id=name,
         source=source["title"],
@@ -112,9 +110,7 @@ def _lines(entry: dict[str, Any], sections: Mapping[str, list[int]], name: str) 
     match entry.get("lines"):
         case [int(first), int(last)] if sections[section][0] <= first <= last <= sections[section][1]:
             return first, last
-    raise RegisterError(
-        f"{name}: lines must be [first, last] within {sections[section]} of section {section!r}"
-    )
+    raise RegisterError(f"{name}: lines must be [first, last] within {sections[section]} of section {section!r}")
 
 
 def _require_texts(entry: Mapping[str, Any], name: str, fields: Iterable[str]) -> None:

@@ -43,9 +43,7 @@ class Settled:
         return f"{self.headline}: {self.claim.instead}" + (f" [not so: {failed}]" if failed else "")
 
 
-def judge(
-    id: str, parts: Mapping[str, bool] | None, *, observed: str, unchecked: str, recorded: str
-) -> Settled:
+def judge(id: str, parts: Mapping[str, bool] | None, *, observed: str, unchecked: str, recorded: str) -> Settled:
     """The claim's verdict, without remembering it. Raises `ClaimError` (see `claim`)."""
     registered = _look_up(id)
     _require_one_basis(id, parts, observed=observed, unchecked=unchecked, recorded=recorded)
@@ -86,9 +84,7 @@ def _look_up(id: str) -> Claim:
 
 def _require_one_basis(id: str, parts: object, *, observed: str, unchecked: str, recorded: str) -> None:
     if (parts is not None) + bool(unchecked) + bool(recorded) != 1:
-        raise ClaimError(
-            f"{id}: give exactly one of: parts, unchecked= with a reason, recorded= with the fact"
-        )
+        raise ClaimError(f"{id}: give exactly one of: parts, unchecked= with a reason, recorded= with the fact")
     if observed and parts is None:
         raise ClaimError(f"{id}: observed= goes with parts; put the words into unchecked= or recorded=")
 
