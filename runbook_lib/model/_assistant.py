@@ -29,7 +29,7 @@ def assistant(conversation: Conversation) -> Turn:
         return say(answer_card(fresh, asks_other_day(_message(conversation))))
     calls = [wish for wish in asked if wish.tool in conversation.tools]
     if calls and conversation.request.get("tool_choice") != "none":
-        return reduce(Answer.__or__, [call(wish.tool, {ARGUMENT[wish.tool]: wish.value}) for wish in calls])
+        return reduce(Answer.__add__, [call(wish.tool, {ARGUMENT[wish.tool]: wish.value}) for wish in calls])
     return say(_without_tools(conversation, asked))
 
 
@@ -101,11 +101,7 @@ def _latest(conversation: Conversation) -> list[Result]:
 
 def _results(messages: list[Message]) -> list[Result]:
     """Pair each tool result with the tool's name; its JSON object, or its text when it is none (an error)."""
-    names = {
-        made["id"]: made["function"]["name"]
-        for message in messages
-        for made in message.get("tool_calls") or []
-    }
+    names = {made["id"]: made["function"]["name"] for message in messages for made in message.get("tool_calls") or []}
     tool_messages = [message for message in messages if message["role"] == "tool"]
     return [(names.get(message["tool_call_id"], ""), _value(text_of(message))) for message in tool_messages]
 

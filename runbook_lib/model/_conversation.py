@@ -16,14 +16,9 @@ Message = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Conversation:
-    """A checked Chat Completions request.
-
-    `request` is its JSON body. `attempt` counts, from 1, how often this model was asked the same; it is only
-    kept for turns made by `attempts`.
-    """
+    """A checked Chat Completions request; `request` is its JSON body."""
 
     request: Mapping[str, Any]
-    attempt: int = 1
 
     @property
     def messages(self) -> list[Message]:

@@ -40,7 +40,8 @@ _SEARCH_ENDS = re.compile(
     r"[.]?\s+and (?=.*\b(weather|forecast|stock|price)\b).*|\s+(?:please|for me)\W*$|[.]\s.*|[.]$", re.I
 )
 _SPLIT = re.compile(
-    r"\s*(?:,|;|&|\?|!|\n|\.\s|\band\b|\bplus\b|\bvs\.?|\bor\b|그리고|(?<=[가-힣])(?:이랑|랑|하고|과|와)\s|·)\s*",
+    r"\s*(?:,|;|&|\?|!|\n|\.\s|\band\b|\bplus\b|\bvs\.?|\bor\b|그리고|"
+    r"(?<=[가-힣])(?:이랑|랑|하고|과|와)\s|·)\s*",
     re.I,
 )
 _PLACE = re.compile(r".*\b(?:in|at|for|of|near|about)\s+(?P<name>.+)", re.I | re.S)
@@ -55,9 +56,7 @@ _FILLER = re.compile(
     r"|알려\S*|보여\S*|말해\S*|어때\S*|어떤\S*|어떻\S*|얼마\S*|궁금\S*|가격|좀|해\s?줘|주세요|줘|요즘|안녕\S*",
     re.I,
 )
-_ABOUT = re.compile(
-    r"^\W*(?:and|or|then|what about|how about|what of|그럼|그러면)\b|(?:은|는|은요|는요)\W*$", re.I
-)
+_ABOUT = re.compile(r"^\W*(?:and|or|then|what about|how about|what of|그럼|그러면)\b|(?:은|는|은요|는요)\W*$", re.I)
 _COMPARE = re.compile(
     r"\b(warmer|warmest|hotter|hottest|colder|coldest|cooler|windier|windiest|higher|highest|lower|lowest|cheaper|"
     r"compare|comparison|difference|which (one|city|is))\b|비교|더 (따뜻|덥|더|춥|추|높|낮|비싸|싸)|차이",
@@ -78,9 +77,7 @@ def wishes(message: str, last: Tool | None = None) -> list[Wish]:
     if found := _SEARCH.search(message):
         query = _SEARCH_ENDS.sub("", found["after"] or found["before"] or "").strip(" \t\"'“”.,")
         rest = (
-            message[: found.start()]
-            + " \n "
-            + (message[found.end() :] if found["before"] else _rest(found["after"]))
+            message[: found.start()] + " \n " + (message[found.end() :] if found["before"] else _rest(found["after"]))
         )
         return [*([Wish("search_web", query)] if query else []), *_named(rest, None)]
     return _named(message, last if _ABOUT.search(message) else None)
@@ -136,9 +133,7 @@ def _tool(segment: str) -> Tool | None:
     if _WEATHER.search(segment):
         return "get_weather"
     bare = _bare(segment)
-    return (
-        "get_stock_price" if bare.casefold() in _SYMBOLS or re.fullmatch(r"\$[A-Za-z.]{1,6}", bare) else None
-    )
+    return "get_stock_price" if bare.casefold() in _SYMBOLS or re.fullmatch(r"\$[A-Za-z.]{1,6}", bare) else None
 
 
 def _name(segment: str, tool: Tool | None) -> str:
@@ -153,9 +148,7 @@ def _bare(segment: str) -> str:
     text = _FILLER.sub(" ", _WEATHER.sub(" ", _STOCK.sub(" ", segment)))
     text = re.sub(r"\s+", " ", text).strip(" \t.,:;()[]'’\"“”`*-")
     text = re.sub(r"['’]s$", "", text)
-    return (
-        re.sub(r"(?<=[가-힣])(?:은요|는요|은|는|의|이|가|도|에서|에)$", "", text) if len(text) > 2 else text
-    )
+    return re.sub(r"(?<=[가-힣])(?:은요|는요|은|는|의|이|가|도|에서|에)$", "", text) if len(text) > 2 else text
 
 
 def _is_name(segment: str) -> bool:

@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self._send(reply)
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 
     def _send(self, reply: Reply) -> None:
         """Write the body in HTTP chunks; without the closing chunk the client sees a dropped connection."""

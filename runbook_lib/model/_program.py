@@ -73,9 +73,7 @@ def help_card(message: str, missing: Sequence[str] = ()) -> str:
     hint = "Ask about the weather, a stock price, or a topic to search."
     items = [component("FollowUpItem", idea) for idea in ideas]
     header = ("header", component("CardHeader", "How can I help?", hint))
-    return _program(
-        [[header, ("heard", component("TextContent", said)), ("ideas", component("FollowUpBlock", items))]]
-    )
+    return _program([[header, ("heard", component("TextContent", said)), ("ideas", component("FollowUpBlock", items))]])
 
 
 def _program(cards: Sequence[Card]) -> str:
@@ -93,9 +91,7 @@ def _program(cards: Sequence[Card]) -> str:
 def _card(tool: str, value: dict[str, Any] | str) -> Card:
     if isinstance(value, str):
         return [("problem", component("Callout", "error", f"{tool or 'The tool'} did not work", value))]
-    return {"get_weather": _weather, "get_stock_price": _stock, "search_web": _search}.get(tool, _other)(
-        value
-    )
+    return {"get_weather": _weather, "get_stock_price": _stock, "search_web": _search}.get(tool, _other)(value)
 
 
 def _weather(value: dict[str, Any]) -> Card:
@@ -114,9 +110,7 @@ def _stock(value: dict[str, Any]) -> Card:
     title = f"{name} Stock ({symbol})" if name else f"{symbol} Stock"
     change = f"{_get(value, 'change')} ({_get(value, 'change_percent')}%)"
     rows = [("Volume", str(_get(value, "volume")))]
-    rows += [
-        (label, f"${_get(value, key)}") for label, key in (("Day High", "day_high"), ("Day Low", "day_low"))
-    ]
+    rows += [(label, f"${_get(value, key)}") for label, key in (("Day High", "day_high"), ("Day Low", "day_low"))]
     return [
         ("header", component("TextContent", title, "large-heavy")),
         ("price", component("TextContent", f"${_get(value, 'price')}", "large-heavy")),

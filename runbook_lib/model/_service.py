@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
+from dataclasses import dataclass, field
 from typing import Any
 
 from ._checks import Refusal, check_body, check_http
 from ._conversation import Conversation
-from ._turns import Attempts, HttpError, Turn
-from ._wire import Step, body, encode, limited, stream
+from ._turns import Answer, Attempts, HttpError, Turn, slow
+from ._wire import Step, body, completed, encode, stream
 
 Script = Sequence[Turn] | Mapping[str, Sequence[Turn]] | Callable[[Conversation], Turn]
 Chunking = int | Callable[[bytes], Iterable[bytes]]
@@ -20,7 +19,7 @@ Chunking = int | Callable[[bytes], Iterable[bytes]]
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes back: status (0: the connection is refused), headers, and the timed bytes of the body."""
+    """What goes back: status (0: no connection), headers, and the timed bytes of the body."""
 
     status: int
     headers: dict[str, str]
@@ -30,10 +29,11 @@ class Reply:
 
 @dataclass
 class Service:
-    """Chat Completions for one script. Safe under concurrent requests: it keeps nothing but attempts.
+    """Chat Completions for one script. Safe under concurrent requests: all it remembers is the count of attempts.
 
-    `chunking` cuts the bytes of a body anew: pieces of that many bytes, or what the function returns for all.
-    `key`: the only API key accepted; None accepts any. `on_request` is called with each accepted request.
+    `token_delay`: seconds before each delta. `chunking` cuts the bytes of a body anew: into pieces of that many
+    bytes, or as the function says for all of them. `key`: the only API key accepted (None: any). `on_request` is
+    called with the JSON body of each accepted request.
     """
 
     script: Script
@@ -41,40 +41,22 @@ class Service:
     chunking: Chunking | None = None
     key: str | None = None
     on_request: Callable[[dict[str, Any]], object] | None = None
-    _asked: Counter[str] = field(default_factory=Counter)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _asked: Counter[str] = field(default_factory=Counter, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def answer(self, method: str, path: str, headers: Mapping[str, str], content: bytes) -> Reply:
-        """Return the reply to one HTTP request; never raises for what the client sent."""
+        """Return the reply to an HTTP request; whatever the client sent, it gets one."""
         try:
             check_http(method, path, {name.lower(): value for name, value in headers.items()}, self.key)
             request = check_body(content)
             if self.on_request:
                 self.on_request(request)
-            return self._reply(Conversation(request))
+            turn = self._turn(Conversation(request))
         except Refusal as refusal:
-            return _refused(refusal)
+            turn = refusal.error
+        return _refused(turn) if isinstance(turn, HttpError) else self._answered(Conversation(request), turn)
 
-    def _reply(self, conversation: Conversation) -> Reply:
-        turn = self._turn(conversation)
-        if isinstance(turn, HttpError):
-            return _scripted_error(turn)
-        request = conversation.request
-        beats = turn.beats((index, _call_id(conversation, index)) for index in count())
-        beats = limited(beats, request.get("max_completion_tokens") or request.get("max_tokens"))
-        if self.token_delay:
-            beats = replace(
-                beats, pauses=[pause + self.token_delay for pause in beats.pauses[:-1]] + beats.pauses[-1:]
-            )
-        if request.get("stream"):
-            steps: Iterator[Step] = stream(conversation, beats)
-            kind = "text/event-stream; charset=utf-8"
-        else:
-            steps = iter([(sum(beats.pauses), b"" if beats.dropped else body(conversation, beats))])
-            kind = "application/json"
-        return Reply(200, _headers(conversation, kind), self._cut(steps), beats.dropped)
-
-    def _turn(self, conversation: Conversation) -> Turn:
+    def _turn(self, conversation: Conversation) -> Answer | HttpError:
         turn = pick(self.script, conversation)
         while isinstance(turn, Attempts):
             with self._lock:
@@ -83,18 +65,19 @@ class Service:
             turn = turn.turns[min(attempt, len(turn.turns)) - 1]
         return turn
 
-    def _cut(self, steps: Iterator[Step]) -> Iterator[Step]:
-        if self.chunking is None:
-            yield from steps
-            return
-        whole = b"".join(data for _, data in steps)
-        size = self.chunking
-        pieces = size(whole) if callable(size) else (whole[i : i + size] for i in range(0, len(whole), size))
-        yield from ((0.0, piece) for piece in pieces)
+    def _answered(self, conversation: Conversation, answer: Answer) -> Reply:
+        answer = completed(slow(answer, each=self.token_delay), conversation)
+        if conversation.request.get("stream"):
+            kind, steps = "text/event-stream; charset=utf-8", stream(conversation, answer)
+        else:
+            wait = sum(pause for pause, _ in answer.beats) + answer.last_pause
+            kind, steps = "application/json", iter([(wait, b"" if answer.dropped else body(conversation, answer))])
+        headers = {"content-type": kind, "x-request-id": f"req_{conversation.digest[:32]}"}
+        return Reply(200, headers, steps if self.chunking is None else _cut(steps, self.chunking), answer.dropped)
 
 
 def pick(script: Script, conversation: Conversation) -> Turn:
-    """Return the turn a script has for a conversation. Raises Refusal when a list has run out."""
+    """Return the turn a script has for a conversation. Raises Refusal when there is none."""
     if callable(script):
         return script(conversation)
     turns = _listed(script, conversation) if isinstance(script, Mapping) else script
@@ -102,43 +85,29 @@ def pick(script: Script, conversation: Conversation) -> Turn:
         return turns[conversation.turn]
     raise Refusal(
         f"The script has run out: turn {conversation.turn + 1} was asked for, {len(turns)} scripted. "
-        "Add a turn, or look why the run asked again.",
+        "Add a turn, or find out why the run asked again.",
         code="script_exhausted",
     )
 
 
 def _listed(script: Mapping[str, Sequence[Turn]], conversation: Conversation) -> Sequence[Turn]:
-    opening = conversation.user_texts[0] if conversation.user_texts else ""
+    opening = next(iter(conversation.user_texts), "")
     found = [key for key in script if key in opening]
     if not found:
-        raise Refusal(
-            f"No list of the script fits the first user message; keys: {list(script)}.",
-            code="script_unmatched",
-        )
+        raise Refusal(f"No key of the script is in the first user message: {list(script)}.", code="script_unmatched")
     return script[max(found, key=len)]
 
 
-def _call_id(conversation: Conversation, index: int) -> str:
-    return f"call_{conversation.digest[:20]}{index:04d}"
+def _cut(steps: Iterable[Step], chunking: Chunking) -> Iterator[Step]:
+    whole = b"".join(data for _, data in steps)
+    if not callable(chunking):
+        yield from ((0.0, whole[start : start + chunking]) for start in range(0, len(whole), chunking))
+    else:
+        yield from ((0.0, piece) for piece in chunking(whole))
 
 
-def _headers(conversation: Conversation, kind: str) -> dict[str, str]:
-    return {
-        "content-type": kind,
-        "x-request-id": f"req_{conversation.digest[:32]}",
-        "openai-version": "2020-10-01",
-    }
-
-
-def _refused(refusal: Refusal) -> Reply:
+def _refused(error: HttpError) -> Reply:
     headers = {"content-type": "application/json"}
-    if refusal.retry_after is not None:
-        headers["retry-after"] = f"{refusal.retry_after:g}"
-    return Reply(refusal.status, headers, [(0.0, encode(refusal.body))])
-
-
-def _scripted_error(turn: HttpError) -> Reply:
-    refusal = Refusal(
-        turn.message, None, turn.code, status=turn.status, type=turn.type, retry_after=turn.retry_after
-    )
-    return _refused(refusal)
+    if error.retry_after is not None:
+        headers["retry-after"] = f"{error.retry_after:g}"
+    return Reply(error.status, headers, [(0.0, encode(error.body))])

@@ -53,9 +53,7 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for pause, data in self._reply.steps:
-            await asyncio.sleep(
-                self._bearable(pause)
-            )  # also with no pause: other runs go on, a cancel gets in
+            await asyncio.sleep(self._bearable(pause))  # also with no pause: other runs go on, a cancel gets in
             self._check(pause)
             yield data
         self._end()

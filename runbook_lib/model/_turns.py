@@ -1,35 +1,185 @@
-"""The vocabulary of scripts: what the model says in one turn, in which pieces, and what goes wrong on the way.
-
-A turn is rendered to `Beats`: the deltas of a Chat Completions stream, the pause before each, and how it ends.
-"""
+"""The vocabulary of scripts: what the model says in one turn, in which pieces, and what goes wrong on the way."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Literal
 
 Delta = dict[str, Any]
+Beat = tuple[float, Delta]  # seconds to wait, then what to send
 Pieces = int | Sequence[str] | Literal["tokens", "whole"]
-CallKeys = Iterator[tuple[int, str]]
 
 _TOKEN = re.compile(r"\s?\w{1,4}|\s?[^\w\s]|\s")
-_DERIVED = "derived from the content"
+
+
+class Verbatim(dict[str, Any]):
+    """A delta, or a whole chunk, that is sent as the script gives it."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Text and tool calls of one turn, as the deltas of a stream. Made by `say`, `call` and `raw`.
+
+    Answers combine with three operators: `a + b` one after the other, `a | b` interleaved delta by delta,
+    `a & b` pieces of both in each delta.
+    """
+
+    beats: tuple[Beat, ...]
+    finish: str | None = "stop"
+    last_pause: float = 0.0
+    dropped: bool = False
+    strands: tuple[tuple[Beat, ...], ...] = ()
+    """What `|` has interleaved, so that a third strand takes its turn with the first two."""
+
+    @property
+    def deltas(self) -> list[Delta]:
+        """What is sent, in order."""
+        return [delta for _, delta in self.beats]
+
+    def __add__(self, other: Answer) -> Answer:
+        return self._joined(other, (*self.beats, *self._renumbered(other.beats)))
+
+    def __or__(self, other: Answer) -> Answer:
+        strands = (*(self.strands or (self.beats,)), *map(self._renumbered, other.strands or (other.beats,)))
+        beats = tuple(beat for row in zip_longest(*strands) for beat in row if beat)
+        return replace(self._joined(other, beats), strands=strands)
+
+    def __and__(self, other: Answer) -> Answer:
+        pairs = zip_longest(self.beats, self._renumbered(other.beats), fillvalue=(0.0, {}))
+        return self._joined(other, tuple((max(a, b), _merged(left, right)) for (a, left), (b, right) in pairs))
+
+    def _joined(self, other: Answer, beats: tuple[Beat, ...]) -> Answer:
+        if self.dropped or other.dropped:
+            raise ValueError("a dropped answer cannot be joined: join say() and call() first, then drop the whole")
+        finish = self.finish if self.finish == "tool_calls" else other.finish
+        return Answer(beats, finish, max(self.last_pause, other.last_pause))
+
+    def _renumbered(self, beats: tuple[Beat, ...]) -> tuple[Beat, ...]:
+        """Count the tool calls of `beats` on from ours."""
+        indices = [entry.get("index", -1) for delta in self.deltas for entry in delta.get("tool_calls") or []]
+        offset = max(indices, default=-1) + 1
+        return tuple((pause, _shifted(delta, offset)) for pause, delta in beats)
+
+
+@dataclass(frozen=True)
+class HttpError:
+    """An error instead of an answer: HTTP status (0: no connection) and the service's error body."""
+
+    status: int
+    body: dict[str, Any]
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """Another turn each time the same conversation is asked again. Made by `attempts`."""
+
+    turns: tuple[Turn, ...]
+
+
+Turn = Answer | HttpError | Attempts
+
+
+def say(text: str, *, pieces: Pieces = "tokens") -> Answer:
+    """Answer with text. `pieces`: "tokens", "whole", a number of fragments, or the exact fragments.
+
+    Example: `say("Hello", pieces=["He", "", "llo"])`
+    """
+    return _answer([{"content": piece} for piece in fragments(text, pieces)])
+
+
+def call(
+    name: str,
+    arguments: dict[str, Any] | str | None = None,
+    /,
+    *,
+    id: str | None = None,
+    pieces: Pieces = "tokens",
+    **named: Any,
+) -> Answer:
+    """Call a tool, with arguments by name, as a mapping, or as the JSON text itself (which may be broken).
+
+    `id` defaults to one made from the conversation. `pieces` cut the arguments as in `say`; "whole" sends name and
+    arguments in one delta. Example: `call("get_weather", city="Seoul")`
+    """
+    text = arguments if isinstance(arguments, str) else json.dumps({**(arguments or {}), **named}, ensure_ascii=False)
+    whole = pieces == "whole"
+    opening = {
+        "index": 0,
+        "id": id,
+        "type": "function",
+        "function": {"name": name, "arguments": text if whole else ""},
+    }
+    rest = [] if whole else [{"index": 0, "function": {"arguments": piece}} for piece in fragments(text, pieces)]
+    return _answer([{"tool_calls": [entry]} for entry in [opening, *rest]], "tool_calls")
+
+
+def raw(*deltas: Delta) -> Answer:
+    """Send deltas, or whole chunks (objects with `choices` or `error`), exactly as a compatible server might.
+
+    Example, a call without index: `raw({"tool_calls": [{"id": "A", "function": {"name": "f", "arguments": "{}"}}]})`
+    """
+    calls = any("tool_calls" in delta for delta in deltas)
+    return _answer([Verbatim(delta) for delta in deltas], "tool_calls" if calls else "stop")
+
+
+def ending(finish: str | None, answer: Answer) -> Answer:
+    """Give `answer` another finish_reason ("length", "content_filter"), or none at all (None)."""
+    return replace(answer, finish=finish)
+
+
+def slow(answer: Answer, *, first: float = 0.0, each: float = 0.0) -> Answer:
+    """Wait `first` seconds before the first delta and `each` seconds before every one."""
+    beats = tuple((pause + each, delta) for pause, delta in answer.beats)
+    return stall(0, first, replace(answer, beats=beats))
+
+
+def stall(after: int, seconds: float, answer: Answer) -> Answer:
+    """Stop for `seconds` after `after` deltas of `answer`, then go on."""
+    if after >= len(answer.beats):
+        return replace(answer, last_pause=answer.last_pause + seconds)
+    pause, delta = answer.beats[after]
+    return replace(answer, beats=(*answer.beats[:after], (pause + seconds, delta), *answer.beats[after + 1 :]))
+
+
+def drop(after: int | None = None, answer: Answer | None = None) -> Turn:
+    """Break the connection after `after` deltas of `answer`; without arguments, before there is any response."""
+    if after is None or answer is None:
+        return HttpError(0, {})
+    return replace(answer, beats=answer.beats[:after], dropped=True)
+
+
+def http_error(
+    status: int, message: str | None = None, *, code: str | None = None, retry_after: float | None = None
+) -> HttpError:
+    """Refuse with an HTTP status and the service's error body; `retry_after` in seconds."""
+    kind = {401: "authentication_error", 429: "rate_limit_error"}.get(status, "invalid_request_error")
+    kind = "server_error" if status >= 500 else kind
+    error = {"message": message or f"Scripted error {status}.", "type": kind, "param": None, "code": code}
+    return HttpError(status, {"error": error}, retry_after)
+
+
+def attempts(*turns: Turn) -> Attempts:
+    """Answer the k-th request for one and the same conversation with the k-th turn; the last one repeats.
+
+    For retries: `attempts(http_error(503), say("Better now."))`. A new model counts from the start again.
+    """
+    if not turns:
+        raise ValueError("attempts() needs at least one turn")
+    return Attempts(turns)
 
 
 def tokens(text: str) -> list[str]:
-    """Cut `text` into token-sized pieces: an estimate (up to four letters, or one sign), joined they are `text`."""
+    """Cut `text` into token-sized pieces: an estimate (up to four letters, or one sign). Joined they are `text`."""
     return _TOKEN.findall(text)
 
 
 def fragments(text: str, pieces: Pieces) -> list[str]:
-    """Cut `text` as asked: token by token, whole, into a number of pieces, or into exactly the given ones.
-
-    Raises ValueError when the given pieces do not join to `text`.
-    """
+    """Cut `text` into `pieces` (see `say`). Raises ValueError when given fragments do not join to `text`."""
     if pieces == "tokens":
         return tokens(text)
     if pieces == "whole":
@@ -39,278 +189,19 @@ def fragments(text: str, pieces: Pieces) -> list[str]:
             raise ValueError(f"pieces={pieces}: a text is cut into one piece or more")
         return [text[len(text) * i // pieces : len(text) * (i + 1) // pieces] for i in range(pieces)]
     if "".join(pieces) != text:
-        raise ValueError(f"pieces {list(pieces)!r} do not join to {text!r}: give fragments of the same text")
+        raise ValueError(f"pieces {list(pieces)!r} do not join to {text!r}: give fragments of that text")
     return list(pieces)
 
 
-@dataclass(frozen=True)
-class Beats:
-    """A turn ready to be sent: `pauses[i]` seconds before `deltas[i]`, the last before the end of the stream."""
+def _answer(deltas: Sequence[Delta], finish: str = "stop") -> Answer:
+    return Answer(tuple((0.0, delta) for delta in deltas), finish)
 
-    deltas: list[Delta]
-    pauses: list[float]
-    finish: str | None
-    dropped: bool = False
-    verbatim: bool = False
-    """The script gives every delta itself: no opening delta with the role is added."""
 
+def _shifted(delta: Delta, offset: int) -> Delta:
+    if isinstance(delta, Verbatim) or "tool_calls" not in delta:
+        return delta
+    return {**delta, "tool_calls": [{**entry, "index": entry["index"] + offset} for entry in delta["tool_calls"]]}
 
-class Turn:
-    """What the model does when it is asked once: an answer, an answer with a fault, or an HTTP error."""
 
-    def beats(self, keys: CallKeys) -> Beats:
-        """Render the turn; `keys` yields the index and default id of each tool call in order."""
-        raise NotImplementedError
-
-
-class Answer(Turn):
-    """A turn made of text and tool calls. Combine answers, tool calls and text alike, with three operators.
-
-    `a + b` one after the other, `a | b` interleaved chunk by chunk, `a & b` fragments of both in each chunk.
-    """
-
-    @property
-    def verbatim(self) -> bool:
-        """Whether the answer begins with deltas given by the script."""
-        return False
-
-    def deltas(self, keys: CallKeys) -> list[Delta]:
-        """Return the deltas of the streamed answer in order."""
-        raise NotImplementedError
-
-    def beats(self, keys: CallKeys) -> Beats:
-        """Render without pauses or faults."""
-        deltas = self.deltas(keys)
-        finish = "tool_calls" if any(delta.get("tool_calls") for delta in deltas) else "stop"
-        return Beats(deltas, [0.0] * (len(deltas) + 1), finish, verbatim=self.verbatim)
-
-    def __add__(self, other: Answer) -> Answer:
-        return Joined("+", self, _answer(other))
-
-    def __or__(self, other: Answer) -> Answer:
-        return Joined("|", self, _answer(other))
-
-    def __and__(self, other: Answer) -> Answer:
-        return Joined("&", self, _answer(other))
-
-
-def _answer(turn: object) -> Answer:
-    if not isinstance(turn, Answer):
-        raise TypeError(
-            f"{turn!r} cannot be joined: join say() and call() first, then wrap the whole in a fault"
-        )
-    return turn
-
-
-@dataclass(frozen=True)
-class Text(Answer):
-    """Text of an answer. Made by `say`."""
-
-    text: str
-    pieces: Pieces = "tokens"
-
-    def __post_init__(self) -> None:
-        fragments(self.text, self.pieces)
-
-    def deltas(self, keys: CallKeys) -> list[Delta]:
-        """One delta for each fragment."""
-        return [{"content": piece} for piece in fragments(self.text, self.pieces)]
-
-
-@dataclass(frozen=True)
-class Call(Answer):
-    """A tool call. Made by `call`; `arguments` is the JSON text that is sent."""
-
-    name: str
-    arguments: str
-    id: str | None = None
-    pieces: Pieces = "tokens"
-
-    def __post_init__(self) -> None:
-        fragments(self.arguments, self.pieces)
-
-    def deltas(self, keys: CallKeys) -> list[Delta]:
-        """An opening delta with id and name, then the arguments; everything in one delta when whole."""
-        index, default_id = next(keys)
-        whole = self.pieces == "whole"
-        function = {"name": self.name, "arguments": self.arguments if whole else ""}
-        opening = {"index": index, "id": self.id or default_id, "type": "function", "function": function}
-        rest = [] if whole else fragments(self.arguments, self.pieces)
-        return [
-            {"tool_calls": [entry]}
-            for entry in [opening, *({"index": index, "function": {"arguments": piece}} for piece in rest)]
-        ]
-
-
-@dataclass(frozen=True)
-class Raw(Answer):
-    """Deltas exactly as a compatible server might send them. Made by `raw`."""
-
-    chunks: tuple[Delta, ...]
-
-    @property
-    def verbatim(self) -> bool:
-        """Always."""
-        return True
-
-    def deltas(self, keys: CallKeys) -> list[Delta]:
-        """The given deltas, untouched."""
-        return list(self.chunks)
-
-
-@dataclass(frozen=True)
-class Joined(Answer):
-    """Two answers in one turn, joined by one of the operators of `Answer`."""
-
-    how: Literal["+", "|", "&"]
-    left: Answer
-    right: Answer
-
-    @property
-    def verbatim(self) -> bool:
-        """As its left side begins."""
-        return self.left.verbatim
-
-    def deltas(self, keys: CallKeys) -> list[Delta]:
-        """The deltas of both sides: in sequence, alternating, or merged pair by pair."""
-        left, right = self.left.deltas(keys), self.right.deltas(keys)
-        if self.how == "+":
-            return left + right
-        pairs = [[delta for delta in pair if delta is not None] for pair in zip_longest(left, right)]
-        if self.how == "|":
-            return [delta for pair in pairs for delta in pair]
-        return [_merged(pair) for pair in pairs]
-
-
-def _merged(deltas: list[Delta]) -> Delta:
-    merged: Delta = {}
-    for delta in deltas:
-        for key, value in delta.items():
-            merged[key] = merged[key] + value if key in merged else value
-    return merged
-
-
-@dataclass(frozen=True)
-class HttpError(Turn):
-    """The service refuses with `status` and an error body. Made by `http_error`."""
-
-    status: int
-    message: str
-    type: str
-    code: str | None
-    retry_after: float | None
-
-
-@dataclass(frozen=True)
-class Attempts(Turn):
-    """Another turn each time the same conversation is asked again. Made by `attempts`."""
-
-    turns: tuple[Turn, ...]
-
-
-@dataclass(frozen=True)
-class Fault(Turn):
-    """A turn that pauses, or breaks off. Made by `slow`, `stall`, `drop` and `ending`."""
-
-    turn: Turn
-    first: float = 0.0
-    each: float = 0.0
-    pause_at: tuple[int, float] | None = None
-    drop_after: int | None = None
-    finish: str | None = _DERIVED
-
-    def beats(self, keys: CallKeys) -> Beats:
-        """Render the inner turn, then add this fault."""
-        beats = self.turn.beats(keys)
-        count = len(beats.deltas)
-        pauses = [pause + self.each for pause in beats.pauses[:-1]] + beats.pauses[-1:]
-        pauses[0] += self.first
-        if self.pause_at:
-            pauses[min(self.pause_at[0], count)] += self.pause_at[1]
-        if self.finish != _DERIVED:
-            beats = replace(beats, finish=self.finish)
-        if self.drop_after is None:
-            return replace(beats, pauses=pauses)
-        kept = min(self.drop_after, count)
-        return replace(
-            beats, deltas=beats.deltas[:kept], pauses=pauses[: kept + 1], finish=None, dropped=True
-        )
-
-
-def say(text: str, *, pieces: Pieces = "tokens") -> Answer:
-    """Answer with text. `pieces`: "tokens", "whole", a number of fragments, or the exact fragments.
-
-    Example: `say("Hello", pieces=["He", "", "llo"])`
-    """
-    return Text(text, pieces)
-
-
-def call(
-    name: str, arguments: dict[str, Any] | str | None = None, /, *, id: str | None = None,
-    pieces: Pieces = "tokens", **named: Any,
-) -> Answer:  # fmt: skip
-    """Call a tool. Arguments by name, as a mapping, or as the JSON text itself (which may be broken).
-
-    `id` defaults to one made from the conversation. Example: `call("get_weather", city="Seoul")`
-    """
-    text = (
-        arguments
-        if isinstance(arguments, str)
-        else json.dumps({**(arguments or {}), **named}, ensure_ascii=False)
-    )
-    return Call(name, text, id, pieces)
-
-
-def raw(*chunks: Delta) -> Answer:
-    """Send deltas verbatim, or whole chunks (objects that have `choices` or `error`).
-
-    Example: `raw({"tool_calls": [{"id": "A", "function": {"name": "f", "arguments": "{}"}}]})` (no index)
-    """
-    return Raw(chunks)
-
-
-def ending(finish: str | None, turn: Turn) -> Turn:
-    """Send `turn` with another finish_reason ("length", "content_filter"), or with none at all (None)."""
-    return Fault(turn, finish=finish)
-
-
-def http_error(
-    status: int,
-    message: str = "",
-    *,
-    type: str = "",
-    code: str | None = None,
-    retry_after: float | None = None,
-) -> Turn:
-    """Refuse with an HTTP status and the service's error body; `retry_after` in seconds."""
-    kind = type or (
-        "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
-    )
-    return HttpError(status, message or f"Scripted error {status}.", kind, code, retry_after)
-
-
-def drop(after: int | None = None, turn: Turn | None = None) -> Turn:
-    """Break the connection after `after` deltas of `turn`; without `after`, before there is any response."""
-    if after is None:
-        return HttpError(0, "Scripted: the connection was refused.", "connection", None, None)
-    return Fault(turn or say(""), drop_after=after)
-
-
-def stall(after: int, seconds: float, turn: Turn) -> Turn:
-    """Stop for `seconds` after `after` deltas of `turn`, then go on."""
-    return Fault(turn, pause_at=(after, seconds))
-
-
-def slow(turn: Turn, *, first: float = 0.0, each: float = 0.0) -> Turn:
-    """Wait `first` seconds before the first delta and `each` seconds before every one."""
-    return Fault(turn, first=first, each=each)
-
-
-def attempts(*turns: Turn) -> Turn:
-    """Answer the k-th request for one and the same conversation with the k-th turn; the last one repeats.
-
-    For retries: `attempts(http_error(503), say("Better now."))`. A new model counts from the start again.
-    """
-    if not turns:
-        raise ValueError("attempts() needs a turn at least")
-    return Attempts(turns)
+def _merged(left: Delta, right: Delta) -> Delta:
+    return {**left, **right, **{key: left[key] + right[key] for key in left.keys() & right.keys()}}

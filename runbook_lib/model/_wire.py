@@ -1,4 +1,4 @@
-"""Chat Completions on the wire: a turn as one JSON body, or as the chunks of an event stream."""
+"""Chat Completions on the wire: an answer as one JSON body, or as the events of a stream."""
 
 from __future__ import annotations
 
@@ -8,73 +8,102 @@ from dataclasses import replace
 from typing import Any
 
 from ._conversation import Conversation, cached_tokens, prompt_tokens
-from ._turns import Beats, Delta, tokens
+from ._turns import Answer, Beat, Delta, Verbatim, tokens
 
 CREATED = 1767225600  # 2026-01-01T00:00:00Z: a fixed instant, so that equal conversations get equal bytes
-Step = tuple[float, bytes]
+Step = tuple[float, bytes]  # seconds to wait, then what to send
 
 
 def encode(value: Any) -> bytes:
-    """Return compact JSON in UTF-8; lone surrogates, which UTF-8 cannot hold, make it all escapes."""
+    """Return compact JSON in UTF-8; lone surrogates, which UTF-8 cannot hold, are escaped with all the rest."""
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def body(conversation: Conversation, beats: Beats) -> bytes:
-    """Return the answer of a request without `stream`."""
-    message = _message(beats.deltas)
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": beats.finish}
-    answer = {**_head(conversation, "chat.completion"), "choices": [choice]}
-    return encode({**answer, "usage": _usage(conversation, beats.deltas)})
+def completed(answer: Answer, conversation: Conversation) -> Answer:
+    """Give each call its id, and end the answer where the request's limit of tokens ends it."""
+    beats = tuple((pause, _with_id(delta, conversation)) for pause, delta in answer.beats)
+    limit = conversation.request.get("max_completion_tokens") or conversation.request.get("max_tokens")
+    answer = replace(answer, beats=beats)
+    if limit is None or sum(map(_delta_tokens, answer.deltas)) <= limit:
+        return answer
+    return replace(answer, beats=tuple(_within(limit, beats)), finish="length")
 
 
-def stream(conversation: Conversation, beats: Beats) -> Iterator[Step]:
-    """Yield (pause in seconds, bytes of one server-sent event) until the stream ends or is dropped."""
+def body(conversation: Conversation, answer: Answer) -> bytes:
+    """Return the answer to a request without `stream`."""
+    message = _message(answer.deltas)
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish}
+    head = _head(conversation, "chat.completion")
+    return encode({**head, "choices": [choice], "usage": _usage(conversation, answer)})
+
+
+def stream(conversation: Conversation, answer: Answer) -> Iterator[Step]:
+    """Yield the server-sent events, each after its pause; a dropped answer ends without a word."""
     head = _head(conversation, "chat.completion.chunk")
-    with_usage = bool((conversation.request.get("stream_options") or {}).get("include_usage"))
+    with_usage = (conversation.request.get("stream_options") or {}).get("include_usage")
     if with_usage:
         head["usage"] = None
-    for pause, delta in _opened(beats):
-        yield pause, _event(_chunk(head, delta))
-    if beats.dropped:
+    for pause, delta in _opened(answer):
+        yield pause, _event(_chunk(head, delta, None))
+    if answer.dropped:
         return
-    pause = beats.pauses[-1]
-    if beats.finish is not None:
-        yield pause, _event(_chunk(head, {}, beats.finish))
-        pause = 0.0
+    yield answer.last_pause, b""
+    if answer.finish is not None:
+        yield 0.0, _event(_chunk(head, {}, answer.finish))
     if with_usage:
-        yield pause, _event({**head, "choices": [], "usage": _usage(conversation, beats.deltas)})
-        pause = 0.0
-    yield pause, b"data: [DONE]\n\n"
+        yield 0.0, _event({**head, "choices": [], "usage": _usage(conversation, answer)})
+    yield 0.0, b"data: [DONE]\n\n"
 
 
-def limited(beats: Beats, limit: int | None) -> Beats:
-    """Cut the answer after `limit` tokens, inside a tool call if need be, with finish_reason "length"."""
-    if limit is None or sum(map(_delta_tokens, beats.deltas)) <= limit:
-        return beats
-    kept: list[Delta] = []
-    for delta in beats.deltas:
+def _with_id(delta: Delta, conversation: Conversation) -> Delta:
+    if isinstance(delta, Verbatim) or "tool_calls" not in delta:
+        return delta
+    entries = [
+        {**entry, "id": entry["id"] or f"call_{conversation.digest[:20]}{entry['index']:04d}"}
+        if "id" in entry
+        else entry
+        for entry in delta["tool_calls"]
+    ]
+    return {**delta, "tool_calls": entries}
+
+
+def _within(limit: int, beats: tuple[Beat, ...]) -> Iterator[Beat]:
+    for pause, delta in beats:
         if limit <= 0:
-            break
+            return
         size = _delta_tokens(delta)
-        kept.append(delta if size <= limit else _shortened(delta, limit))
+        yield pause, delta if size <= limit else _shortened(delta, limit)
         limit -= size
-    return replace(beats, deltas=kept, pauses=beats.pauses[: len(kept)] + [0.0], finish="length")
 
 
-def _opened(beats: Beats) -> Iterator[tuple[float, Delta]]:
-    """Add the role: in a delta of its own before text, in the first delta of a tool call."""
-    timed = list(zip(beats.pauses, beats.deltas, strict=False))
-    if beats.verbatim:
-        yield from timed
-    elif timed and "content" not in timed[0][1]:
-        yield timed[0][0], {"role": "assistant", "content": None, **timed[0][1]}
-        yield from timed[1:]
+def _shortened(delta: Delta, limit: int) -> Delta:
+    """Keep `limit` tokens of a delta's text, or else of its first call: the name, then arguments."""
+    if delta.get("content"):
+        return {"content": "".join(tokens(delta["content"])[:limit])}
+    entry = delta["tool_calls"][0]
+    function = entry["function"]
+    room = max(0, limit - len(tokens(function.get("name", ""))))
+    return {
+        "tool_calls": [{**entry, "function": {**function, "arguments": "".join(tokens(function["arguments"])[:room])}}]
+    }
+
+
+def _opened(answer: Answer) -> Iterator[Beat]:
+    """Add the role, as the service does: in a delta of its own before text, in the first delta of a call."""
+    first, rest = answer.beats[:1], answer.beats[1:]
+    pause, delta = first[0] if first else (0.0, {})
+    if isinstance(delta, Verbatim):
+        yield from answer.beats
+    elif delta and "content" not in delta:
+        yield pause, {"role": "assistant", "content": None, **delta}
+        yield from rest
     else:
-        yield timed[0][0] if timed else 0.0, {"role": "assistant", "content": "", "refusal": None}
-        yield from [(0.0, delta) for _, delta in timed[:1]] + timed[1:]
+        yield pause, {"role": "assistant", "content": "", "refusal": None}
+        yield from ((0.0, delta) for _, delta in first)
+        yield from rest
 
 
 def _head(conversation: Conversation, kind: str) -> dict[str, Any]:
@@ -88,9 +117,11 @@ def _head(conversation: Conversation, kind: str) -> dict[str, Any]:
     }
 
 
-def _chunk(head: dict[str, Any], delta: Delta, finish: str | None = None) -> dict[str, Any]:
-    if "choices" in delta or "error" in delta:  # raw() may give whole chunks
-        return delta if "error" in delta else {**head, **delta}
+def _chunk(head: dict[str, Any], delta: Delta, finish: str | None) -> dict[str, Any]:
+    if "error" in delta:
+        return delta
+    if "choices" in delta:
+        return {**head, **delta}
     return {**head, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
 
 
@@ -109,51 +140,27 @@ def _message(deltas: list[Delta]) -> dict[str, Any]:
     index = 0
     for entry in (entry for delta in deltas for entry in _entries(delta)):
         index = entry.get("index", index)
-        made = calls.setdefault(
-            index, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}}
-        )
+        made = calls.setdefault(index, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
         function = entry.get("function") or {}
         made["id"] = made["id"] or entry.get("id") or ""
         made["function"]["name"] = made["function"]["name"] or function.get("name") or ""
         made["function"]["arguments"] += function.get("arguments") or ""
-    message: dict[str, Any] = {
-        "role": "assistant",
-        "content": text if text or not calls else None,
-        "refusal": None,
-    }
+    message: dict[str, Any] = {"role": "assistant", "content": text if text or not calls else None, "refusal": None}
     return {**message, "tool_calls": list(calls.values())} if calls else message
 
 
 def _delta_tokens(delta: Delta) -> int:
     functions = [entry.get("function") or {} for entry in _entries(delta)]
-    texts = [delta.get("content")] + [
-        function.get(key) for function in functions for key in ("name", "arguments")
-    ]
+    texts = [delta.get("content"), *(function.get(key) for function in functions for key in ("name", "arguments"))]
     return sum(len(tokens(text)) for text in texts if text)
 
 
-def _shortened(delta: Delta, limit: int) -> Delta:
-    """Keep the first `limit` tokens of a delta's text, or of its first tool call's arguments."""
-    if delta.get("content"):
-        return {"content": "".join(tokens(delta["content"])[:limit])}
-    entry, *_ = _entries(delta)
-    function = dict(entry["function"])
-    room = max(0, limit - len(tokens(function.get("name") or "")))
-    function["arguments"] = "".join(tokens(function.get("arguments") or "")[:room])
-    return {"tool_calls": [{**entry, "function": function}]}
-
-
-def _usage(conversation: Conversation, deltas: list[Delta]) -> dict[str, Any]:
-    prompt, completion = prompt_tokens(conversation), sum(map(_delta_tokens, deltas))
+def _usage(conversation: Conversation, answer: Answer) -> dict[str, Any]:
+    prompt, completion = prompt_tokens(conversation), sum(map(_delta_tokens, answer.deltas))
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": prompt + completion,
         "prompt_tokens_details": {"audio_tokens": 0, "cached_tokens": cached_tokens(conversation)},
-        "completion_tokens_details": {
-            "accepted_prediction_tokens": 0,
-            "audio_tokens": 0,
-            "reasoning_tokens": 0,
-            "rejected_prediction_tokens": 0,
-        },
+        "completion_tokens_details": {"audio_tokens": 0, "reasoning_tokens": 0},
     }
