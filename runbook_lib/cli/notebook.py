@@ -19,7 +19,7 @@ METADATA = {
     },
 }
 CELL_METADATA = ("alt", "jupyter", "reason", "tags")
-OUTPUT_METADATA = ("alt", "needs_background", "height", "width")
+OUTPUT_METADATA = ("alt", "height", "width")
 # A saved view has no kernel behind it and its model id is random: its text and HTML forms stay.
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KEEPS_OUTPUT, KEEPS_IMAGE = "nbval-ignore-output", "image-varies"
@@ -89,12 +89,13 @@ def normalise_output(output: Any) -> Any:
     if "data" not in output:
         return output
     data = {kind: value for kind, value in sorted(output["data"].items()) if kind != WIDGET_VIEW}
-    metadata = {
-        kind: {key: value for key, value in fields.items() if key in OUTPUT_METADATA}
-        for kind, fields in sorted(output["metadata"].items())
-        if isinstance(fields, dict)
-    }
+    metadata = {kind: kept_fields(fields) for kind, fields in sorted(output["metadata"].items())}
     return {**output, "data": data, "metadata": {kind: fields for kind, fields in metadata.items() if fields}}
+
+
+def kept_fields(fields: Any) -> Any:
+    """Return what is kept of an output's metadata for one media type; a plain value is kept as it is."""
+    return {key: fields[key] for key in OUTPUT_METADATA if key in fields} if isinstance(fields, dict) else fields
 
 
 def as_text(notebook: Any) -> str:
