@@ -1,0 +1,100 @@
+"""`DevServer`: the real `langgraph dev`, on loopback, in a temporary folder, for as long as it is needed."""
+
+import atexit
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_QUIET = {
+    "LANGGRAPH_CLI_NO_ANALYTICS": "1",
+    "LANGGRAPH_NO_VERSION_CHECK": "1",
+    "LANGSMITH_TRACING": "false",
+    "LANGCHAIN_TRACING_V2": "false",
+    "NO_COLOR": "1",
+}
+_GRAPHS = {"agent": "runbook_lib.deep_agent.serve:graph"}
+
+
+class DevServer:
+    """A running `langgraph dev` that serves the runbook's agent as the assistant `agent`.
+
+    The process starts at once and comes up in the background (about five seconds); `url` waits for it. It listens
+    on 127.0.0.1 only, makes no analytics or version calls, and keeps its state in a temporary folder that `stop()`
+    removes. Also a context manager.
+    """
+
+    def __init__(self, *, port: int | None = None, jobs: int = 10) -> None:
+        """Start the server; `jobs` runs can be under way at once, so that one stalled run does not block the rest.
+
+        Raises RuntimeError when the packages of the extra `server` are not installed.
+        """
+        if find_spec("langgraph_api") is None:
+            raise RuntimeError(
+                "langgraph-api is not installed: there is no wheel of it for this platform, or the set-up went on "
+                "without the extra 'server'. Run ./runbook setup; on an Intel Mac this part cannot run."
+            )
+        self.port = port or _free_port()
+        self._folder = Path(tempfile.mkdtemp(prefix="runbook-dev-"))
+        (self._folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": _GRAPHS}))
+        self._log = (self._folder / "server.log").open("wb")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--allow-blocking"]
+            + ["--host", "127.0.0.1", "--port", str(self.port), "--n-jobs-per-worker", str(jobs)],
+            cwd=self._folder,
+            env=os.environ | _QUIET,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+        )
+        atexit.register(self.stop)
+
+    @property
+    def url(self) -> str:
+        """The server's base URL, once it answers. Raises RuntimeError with the end of its log if it does not."""
+        url = f"http://127.0.0.1:{self.port}"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                urllib.request.urlopen(f"{url}/ok", timeout=2).close()
+                return url
+            except (urllib.error.URLError, TimeoutError, ConnectionError):
+                time.sleep(0.1)
+        tail = (self._folder / "server.log").read_text(errors="replace")[-1500:]
+        self.stop()
+        raise RuntimeError(f"langgraph dev did not come up on port {self.port}. The end of its log:\n{tail}")
+
+    def stop(self) -> None:
+        """Stop the server and remove its folder; calling it again does nothing."""
+        atexit.unregister(self.stop)
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        self._log.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
