@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Any
 
 from ._conversation import Conversation, Message, text_of
-from ._intent import ARGUMENT, Tool, Wish, asks_comparison, asks_other_day, wishes
+from ._intent import ARGUMENT, Wish, asks_comparison, asks_other_day, wishes
 from ._program import answer_card, comparison_card, help_card
 from ._turns import Answer, Turn, call, say
 
@@ -20,20 +20,26 @@ Result = tuple[str, dict[str, Any] | str]
 
 def assistant(conversation: Conversation) -> Turn:
     """Return the next turn: tool calls when something must be looked up, otherwise a program in OpenUI Lang."""
-    fresh = _results(conversation.messages[_last_user(conversation) + 1 :])
     asked = _asked(conversation)
-    forced = _forced(conversation, asked)
-    if forced:
+    if forced := _forced(conversation, asked):
         return forced
+    fresh = _results(conversation.messages[_last_user(conversation) + 1 :])
     if fresh:
-        return say(answer_card(fresh, asks_other_day(_message(conversation))))
-    calls = [wish for wish in asked if wish.tool in conversation.tools]
-    if calls and conversation.request.get("tool_choice") != "none":
-        return reduce(Answer.__add__, [call(wish.tool, {ARGUMENT[wish.tool]: wish.value}) for wish in calls])
-    return say(_without_tools(conversation, asked))
+        return say(_laid_out(fresh, _message(conversation)))
+    offered = [wish for wish in asked if wish.tool in conversation.tools]
+    if offered and conversation.request.get("tool_choice") != "none":
+        return reduce(Answer.__add__, [call(wish.tool, {ARGUMENT[wish.tool]: wish.value}) for wish in offered])
+    return say(_from_history(conversation, asked))
 
 
-def _without_tools(conversation: Conversation, asked: list[Wish]) -> str:
+def _laid_out(results: list[Result], message: str) -> str:
+    if asks_comparison(message) and len(results) > 1:
+        return comparison_card(results)
+    return answer_card(results, asks_other_day(message))
+
+
+def _from_history(conversation: Conversation, asked: list[Wish]) -> str:
+    """Answer without a tool: a comparison or another day from what is known, else what can be asked."""
     message, known = _message(conversation), _results(conversation.messages)
     if asks_comparison(message) and known:
         return comparison_card(known)
@@ -43,11 +49,15 @@ def _without_tools(conversation: Conversation, asked: list[Wish]) -> str:
 
 
 def _asked(conversation: Conversation) -> list[Wish]:
-    """Read the last user message; a follow-up such as "what about Tokyo?" is about the tool called last."""
-    message = _message(conversation)
-    if asks_comparison(message) and _results(conversation.messages):
-        return []
-    return wishes(message, _last_tool(conversation))
+    """Read the last user message; a follow-up such as "what about Tokyo?" is about what came before.
+
+    A comparison needs no tool for what is known: only what it names itself is looked up.
+    """
+    message, earlier = _message(conversation), _earlier(conversation)
+    asked = wishes(message, earlier)
+    if asks_comparison(message):
+        return [wish for wish in asked if wish not in earlier]
+    return asked
 
 
 def _forced(conversation: Conversation, asked: list[Wish]) -> Turn | None:
@@ -85,9 +95,16 @@ def _last_user(conversation: Conversation) -> int:
     return len(roles) - 1 - roles[::-1].index("user") if "user" in roles else -1
 
 
-def _last_tool(conversation: Conversation) -> Tool | None:
-    called = [tool for tool, _ in _results(conversation.messages)]
-    return next((tool for tool in ARGUMENT if called and tool == called[-1]), None)
+def _earlier(conversation: Conversation) -> list[Wish]:
+    """What the turns before the last user message asked of the tools."""
+    found = []
+    for message in conversation.messages[: _last_user(conversation)]:
+        for made in message.get("tool_calls") or []:
+            tool = next((tool for tool in ARGUMENT if tool == made["function"]["name"]), None)
+            arguments = _value(made["function"]["arguments"])
+            if tool and isinstance(arguments, dict):
+                found.append(Wish(tool, str(arguments.get(ARGUMENT[tool], ""))))
+    return found
 
 
 def _latest(conversation: Conversation) -> list[Result]:

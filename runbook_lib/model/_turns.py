@@ -49,7 +49,8 @@ class Answer:
         return replace(self._joined(other, beats), strands=strands)
 
     def __and__(self, other: Answer) -> Answer:
-        pairs = zip_longest(self.beats, self._renumbered(other.beats), fillvalue=(0.0, {}))
+        nothing: Beat = (0.0, {})
+        pairs = zip_longest(self.beats, self._renumbered(other.beats), fillvalue=nothing)
         return self._joined(other, tuple((max(a, b), _merged(left, right)) for (a, left), (b, right) in pairs))
 
     def _joined(self, other: Answer, beats: tuple[Beat, ...]) -> Answer:
