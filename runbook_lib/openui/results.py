@@ -1,0 +1,157 @@
+"""What parsing returns: lang-core's result, read lazily."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .conform import is_element
+from .nodes import BUILTINS, STATEMENT_CALLS, Call, StateRef, walk
+from .statements import Statement
+from .tree import RAW, Builder, TooLarge, flatten, reached, tagged
+
+LIMIT = (
+    "The program is too deeply nested, or expands to more than lists of references should. "
+    "Flatten it: fewer levels, and no statement that uses another one many times over."
+)
+
+
+@dataclass
+class Outcome:
+    """The fields of lang-core's `ParseResult`."""
+
+    incomplete: bool
+    count: int = 0
+    root: dict[str, Any] | None = None
+    unresolved: list[str] = field(default_factory=list)
+    orphaned: list[str] = field(default_factory=list)
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    state: dict[str, Any] = field(default_factory=dict)
+    queries: list[dict[str, Any]] = field(default_factory=list)
+    mutations: list[dict[str, Any]] = field(default_factory=list)
+
+
+class ParseResult:
+    """A program's tree and what was noticed while building it.
+
+    Nothing is built before the first attribute is read. The values are shared with the parser and with
+    other results: read them, do not change them.
+    """
+
+    def __init__(self, load: Callable[[], Outcome]) -> None:
+        self._load: Callable[[], Outcome] | None = load
+        self._outcome: Outcome | None = None
+
+    def _read(self) -> Outcome:
+        if self._outcome is None and self._load is not None:
+            self._outcome, self._load = self._load(), None
+        assert self._outcome is not None
+        return self._outcome
+
+    @property
+    def root(self) -> dict[str, Any] | None:
+        """The root element (`type`, `typeName`, `props`, ...) or None."""
+        return self._read().root
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """`incomplete`, `unresolved`, `orphaned`, `statementCount` and `errors`, as lang-core has them."""
+        outcome = self._read()
+        return {
+            "incomplete": outcome.incomplete,
+            "unresolved": outcome.unresolved,
+            "orphaned": outcome.orphaned,
+            "statementCount": outcome.count,
+            "errors": outcome.errors,
+        }
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        """lang-core's errors: code, component, path, message, statementId."""
+        return self._read().errors
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result in lang-core's JSON shape."""
+        outcome = self._read()
+        return {
+            "root": outcome.root,
+            "meta": self.meta,
+            "stateDeclarations": outcome.state,
+            "queryStatements": outcome.queries,
+            "mutationStatements": outcome.mutations,
+        }
+
+
+def outcome(
+    statements: Mapping[str, Statement], first: str, incomplete: bool, count: int, builder: Builder, root: str | None
+) -> Outcome:
+    """Build the tree of a table of statements. `first` is the name of the first one in the text."""
+    name = root_name(statements, first, root)
+    result = Outcome(incomplete, count)
+    entry = builder.start(statements, incomplete, name)
+    try:
+        value = builder.build(statements[name].node)
+        result.root = tagged(value, name) if is_element(value) else None
+        _declarations(statements, builder, result)
+        result.errors, result.unresolved = flatten(entry)
+    except TooLarge:
+        error = {"code": "limit-exceeded", "component": "", "path": "", "message": LIMIT, "statementId": name}
+        return Outcome(incomplete, count, errors=[error])
+    used = reached(entry)
+    result.orphaned = [
+        other for other, item in statements.items() if item.kind == "value" and other != name and other not in used
+    ]
+    return result
+
+
+def root_name(statements: Mapping[str, Statement], first: str, root: str | None) -> str:
+    """Which statement is shown: `root`, one named like the root component, or the first that fits."""
+    if "root" in statements:
+        return "root"
+    if root and root in statements:
+        return root
+    calls = [(name, item.node.name) for name, item in statements.items() if is_component(item)]
+    preferred = [name for name, component in calls if root and component == root]
+    return (preferred or [name for name, _ in calls] or [first])[0]
+
+
+def is_component(statement: Statement) -> bool:
+    """True if the statement's value is a call that is neither built-in, query nor mutation."""
+    node = statement.node
+    return statement.kind == "value" and type(node) is Call and node.name not in BUILTINS | STATEMENT_CALLS
+
+
+def _declarations(statements: Mapping[str, Statement], builder: Builder, result: Outcome) -> None:
+    for name, item in statements.items():
+        if item.kind == "state":
+            result.state[name] = builder.build(item.node)
+        elif item.kind == "query":
+            result.queries.append(_query(name, item.node, builder))
+        elif item.kind == "mutation":
+            tool, args = _arguments(item.node, 2, builder)
+            result.mutations.append({"statementId": name, "toolAST": tool, "argsAST": args})
+    for item in statements.values():
+        for state in item.expression.states:
+            result.state.setdefault(state, None)
+
+
+def _query(name: str, node: Call, builder: Builder) -> dict[str, Any]:
+    tool, args, defaults, refresh = _arguments(node, 4, builder)
+    deps = _state_names(node.args[1]) if len(node.args) > 1 else []
+    shape = {"statementId": name, "toolAST": tool, "argsAST": args, "defaultsAST": defaults, "refreshAST": refresh}
+    return {**shape, **({"deps": deps} if deps else {}), "complete": True}
+
+
+def _arguments(node: Call, wanted: int, builder: Builder) -> list[Any]:
+    built = [builder.build(arg, RAW) for arg in node.args[:wanted]]
+    return built + [None] * (wanted - len(built))
+
+
+def _state_names(node: Any) -> list[str]:
+    return list(dict.fromkeys(item.name for item in walk(node) if type(item) is StateRef))
+
+
+def table(statements: Iterable[Statement]) -> dict[str, Statement]:
+    """Statements by name; the last of a name wins, in the place of the first."""
+    return {statement.name: statement for statement in statements}

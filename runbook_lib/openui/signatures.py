@@ -1,0 +1,5 @@
+"""placeholder"""
+
+
+def component_text(c):
+    return c.name

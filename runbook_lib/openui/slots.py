@@ -1,0 +1,155 @@
+"""What an argument may be: one `Slot` for each parameter, list item or object field of a catalog.
+
+A slot is read from the catalog's own notation (`{"type": "string", "enum": [...]}`) or from JSON
+Schema. `Slot.kind` is one of any, string, number, boolean, enum, component, array, object, record,
+union, or other (a schema type the language has no value for).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+SCALARS = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
+COMPOSITE = ("$ref", "anyOf", "oneOf", "allOf")
+
+
+class _Missing:
+    """The absence of a default (None is a legal one)."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+MISSING = _Missing()
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """One place a value goes: a parameter, a list item, or a field of an object."""
+
+    kind: str = "any"
+    name: str = ""
+    required: bool = False
+    default: Any = MISSING
+    choices: tuple[Any, ...] = ()
+    components: tuple[str, ...] = ()
+    items: Slot | None = None
+    fields: dict[str, Slot] = field(default_factory=dict)
+    options: tuple[Slot, ...] = ()
+    min_items: int = 0
+    binding: bool = False
+    action: bool = False
+    open: bool = False  # an object that may carry keys the catalog does not name
+    free: bool = True  # lang-core accepts any data here (components are another matter, see `plain`)
+    plain: bool = False  # lang-core refuses a component here
+    accepts: frozenset[Any] = frozenset()  # the members of an all-string enum
+
+    def __post_init__(self) -> None:
+        self.plain = self.plain or self.kind not in ("any", "component", "union")
+        self.free = self.kind in ("any", "component", "union", "other")
+        if self.kind == "enum" and all(type(choice) is str for choice in self.choices):
+            self.accepts = frozenset(self.choices)
+
+    def signature(self) -> str:
+        """The slot's type in the notation `Catalog.from_signatures` reads, e.g. `[Series]` or `"row"|"column"`."""
+        from .signatures import type_text
+
+        return type_text(self)
+
+
+def from_notation(entry: Mapping[str, Any]) -> Slot:
+    """The slot a catalog file describes, e.g. `{"name": "gap", "type": "string", "enum": ["s", "m"]}`.
+
+    Raises:
+        ValueError: a type the notation does not have.
+    """
+    slot = replace(
+        _shape(entry),
+        name=entry.get("name", ""),
+        required=bool(entry.get("required")),
+        default=entry.get("default", MISSING),
+        binding=bool(entry.get("binding")),
+        action=bool(entry.get("action")),
+    )
+    return slot
+
+
+def _shape(entry: Mapping[str, Any]) -> Slot:
+    kind = entry.get("type", "any")
+    if "enum" in entry or "const" in entry:
+        return Slot("enum", choices=tuple(entry["enum"]) if "enum" in entry else (entry["const"],))
+    if kind in SCALARS:
+        return Slot(SCALARS[kind])
+    if kind == "component":
+        return Slot("component", components=tuple(entry.get("ref", ())))
+    if kind == "array":
+        items = entry.get("items")
+        return Slot("array", items=from_notation(items) if items else None, min_items=entry.get("min_items", 0))
+    if kind == "object" and "values" in entry:
+        return Slot("record", items=from_notation(entry["values"]))
+    if kind == "object":
+        return Slot("object", fields=_named(map(from_notation, entry.get("fields", ()))))
+    if kind == "union":
+        return Slot("union", options=tuple(map(from_notation, entry.get("of", ()))))
+    if kind == "any":
+        return Slot()
+    raise ValueError(
+        f'catalog: unknown type "{kind}" of "{entry.get("name", "?")}". '
+        "Known: any, string, number, boolean, component, array, object, union."
+    )
+
+
+def _named(slots: Iterable[Slot]) -> dict[str, Slot]:
+    return {slot.name: slot for slot in slots}
+
+
+def from_schema(schema: Any, name: str = "", required: bool = False) -> Slot:
+    """The slot a JSON Schema fragment describes, read the way lang-core's `createParser` reads it."""
+    if not isinstance(schema, Mapping):
+        return Slot(name=name, required=required)
+    slot = _schema_shape(schema)
+    return replace(slot, name=name, required=required, default=schema.get("default", MISSING))
+
+
+def _schema_shape(schema: Mapping[str, Any]) -> Slot:
+    if any(key in schema for key in COMPOSITE):
+        return _composite(schema)
+    kind = schema.get("type")
+    if kind == "object":
+        return _schema_object(schema)
+    if kind == "array":
+        items = schema.get("items")
+        return Slot(
+            "array", items=from_schema(items) if isinstance(items, Mapping) else None,
+            min_items=schema.get("minItems", 0),
+        )  # fmt: skip
+    if isinstance(schema.get("enum"), list):
+        return Slot("enum", choices=tuple(schema["enum"]))
+    if "const" in schema:
+        return Slot("enum", choices=(schema["const"],))
+    if isinstance(kind, str):
+        return Slot(SCALARS.get(kind, "other"))
+    return Slot()
+
+
+def _schema_object(schema: Mapping[str, Any]) -> Slot:
+    fields, values = schema.get("properties"), schema.get("additionalProperties")
+    if not fields and isinstance(values, Mapping):
+        return Slot("record", items=from_schema(values))
+    required = schema.get("required", ())
+    named = {key: from_schema(value, key, key in required) for key, value in (fields or {}).items()}
+    return Slot("object", fields=named, open=values is not False)
+
+
+def _composite(schema: Mapping[str, Any]) -> Slot:
+    options = [from_schema(part) for part in schema.get("anyOf") or schema.get("oneOf") or ()]
+    if "$ref" in schema:
+        return Slot("component", components=(str(schema["$ref"]).rsplit("/", 1)[-1],))
+    if options and all(option.kind == "component" for option in options):
+        return Slot("component", components=tuple(name for option in options for name in option.components))
+    return Slot("union", options=tuple(options)) if options else Slot()
