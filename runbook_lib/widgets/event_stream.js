@@ -51,21 +51,24 @@ export default () => {
 
 /** The events received so far and what Python said of them. */
 function createStore() {
-  const store = { revision: -1, events: [], rows: [], lanes: [], listeners: new Set() };
+  const store = { revision: -1, events: [], rows: [], lanes: [], error: null, listeners: new Set() };
   store.apply = (text) => {
-    const packet = JSON.parse(text);
-    if (packet.start === 0 && packet.revision !== store.revision) {
-      Object.assign(store, { revision: packet.revision, events: [], rows: [], lanes: [] });
+    try {
+      addPacket(store, JSON.parse(text));
+    } catch (error) {
+      store.error = error;
     }
-    if (packet.revision !== store.revision || packet.start > store.events.length) return;
-    addPacket(store, packet);
     store.listeners.forEach((listener) => listener());
   };
   return store;
 }
 
-/** A packet may repeat events already here; only its lanes are always news. */
-function addPacket(store, { start, events, rows, lanes }) {
+/** A packet with a new revision replaces everything. It may repeat events already here; its lanes are always news. */
+function addPacket(store, { revision, start, events, rows, lanes }) {
+  if (start === 0 && revision !== store.revision) {
+    Object.assign(store, { revision, events: [], rows: [], lanes: [], error: null });
+  }
+  if (revision !== store.revision || start > store.events.length) return;
   const skip = store.events.length - start;
   events.slice(skip).forEach((event) => store.events.push(event));
   rows.slice(skip).forEach(([type, kind, phase, lane, text]) => {
@@ -98,10 +101,13 @@ function createView(model, el, store) {
     });
   };
   const onData = view.guard(() => readStore(view));
-  const onState = view.guard(() => readModel(view));
-  const stateNames = "change:cursor change:kinds change:speed change:axis change:_violations";
+  const watched = [
+    ["change:cursor", view.guard(() => readCursor(view))],
+    ["change:kinds change:_violations", view.guard(() => readChoices(view))],
+    ["change:speed change:axis", view.guard(() => redrawAll(view))],
+  ];
   store.listeners.add(onData);
-  model.on(stateNames, onState);
+  watched.forEach(([names, callback]) => model.on(names, callback));
   const resizing = new ResizeObserver(view.schedule);
   resizing.observe(view.root);
   onData();
@@ -111,7 +117,7 @@ function createView(model, el, store) {
     clearTimeout(view.saving);
     resizing.disconnect();
     store.listeners.delete(onData);
-    model.off(stateNames, onState);
+    watched.forEach(([names, callback]) => model.off(names, callback));
   };
 }
 
@@ -119,29 +125,41 @@ function createView(model, el, store) {
 
 /** Take in new events: reading order of lanes, axis positions, playback times. */
 function readStore(view) {
-  const { lanes, events } = view.store;
+  const { lanes, events, error } = view.store;
+  if (error) throw error;
   view.order = lanes.map((_, place) => place);
   view.order.sort((a, b) => lanes[a].order[0] - lanes[b].order[0] || lanes[a].order[1] - lanes[b].order[1]);
   view.times = readTimes(events);
   view.moments = playbackMoments(events.length, view.times);
-  readModel(view);
+  readChoices(view);
 }
 
-function readModel(view) {
-  const { model, store } = view;
-  const found = model.get("_violations");
+/** Take in what to list and what to mark. */
+function readChoices(view) {
+  const found = view.model.get("_violations");
   view.violations = new Map();
   found.forEach((each) => {
-    if (each.index === null) return;
-    view.violations.set(each.index, [...(view.violations.get(each.index) ?? []), each]);
+    if (each.index !== null) view.violations.set(each.index, [...(view.violations.get(each.index) ?? []), each]);
   });
   view.wholeRun = found.filter((each) => each.index === null);
-  view.kinds = new Set(model.get("kinds"));
-  view.shown = store.rows.flatMap((row, index) => (view.kinds.has(row.kind) ? [index] : []));
-  const cursor = model.get("cursor");
-  const last = store.events.length - 1;
-  if (!view.clock) view.cursor = cursor < 0 ? last : Math.min(cursor, last);
-  view.followList = true;
+  view.kinds = new Set(view.model.get("kinds"));
+  view.shown = view.store.rows.flatMap((row, index) => (view.kinds.has(row.kind) ? [index] : []));
+  readCursor(view);
+  redrawAll(view);
+}
+
+/** -1 stays with the latest event. */
+function readCursor(view) {
+  const cursor = view.model.get("cursor");
+  const last = view.store.events.length - 1;
+  const now = cursor < 0 ? last : Math.min(cursor, last);
+  if (now === view.cursor) return;
+  view.cursor = now;
+  view.followCursor = true;
+  view.schedule();
+}
+
+function redrawAll(view) {
   view.stale = true;
   view.schedule();
 }
@@ -170,15 +188,13 @@ function playbackMoments(count, times) {
   return moments.map((moment) => moment * scale);
 }
 
-/** Select an event (clamped) and tell Python, at most every 150 ms. */
+/** Select an event (clamped); Python hears of it at most every 150 ms. */
 function moveTo(view, index) {
   const last = view.store.events.length - 1;
-  view.cursor = Math.max(0, Math.min(index, last));
-  view.followList = true;
-  view.schedule();
+  view.model.set("cursor", index >= last ? -1 : Math.max(0, index));
   view.saving ??= setTimeout(() => {
     view.saving = null;
-    saveState(view, "cursor", view.cursor >= view.store.events.length - 1 ? -1 : view.cursor);
+    view.model.save_changes();
   }, 150);
 }
 
@@ -495,7 +511,7 @@ function draw(view) {
 }
 
 function labelWidth(view) {
-  return view.root.clientWidth < 620 ? 150 : 248;
+  return view.root.clientWidth < 620 ? 176 : 248;
 }
 
 function plural(count, noun) {
@@ -558,19 +574,21 @@ function xOf(view, index) {
 
 /** Keep the selected event's row and lane in sight, once per move, so that scrolling by hand stays possible. */
 function scrollToCursor(view) {
-  if (!view.followList) return;
-  view.followList = false;
+  if (!view.followCursor) return;
+  view.followCursor = false;
   const place = lowerBound(view.shown, view.cursor);
   view.listRows.style.height = `${view.shown.length * ROW_HEIGHT}px`;
-  scrollInto(view.list, place * ROW_HEIGHT, ROW_HEIGHT);
+  scrollInto(view.list, place * ROW_HEIGHT, ROW_HEIGHT, 2 * ROW_HEIGHT);
   view.laneRows.style.height = `${view.order.length * LANE_HEIGHT}px`;
   const lane = view.order.indexOf(view.store.rows[view.cursor]?.lane);
-  if (lane >= 0) scrollInto(view.lanes, lane * LANE_HEIGHT, LANE_HEIGHT);
+  if (lane >= 0) scrollInto(view.lanes, lane * LANE_HEIGHT, LANE_HEIGHT, LANE_HEIGHT / 2);
 }
 
-function scrollInto(box, top, height) {
-  if (top < box.scrollTop) box.scrollTop = top;
-  else if (top + height > box.scrollTop + box.clientHeight) box.scrollTop = top + height - box.clientHeight;
+/** Scroll as little as needed to show an entry and some of its neighbours. */
+function scrollInto(box, top, height, margin) {
+  const bottom = top + height + margin;
+  if (top - margin < box.scrollTop) box.scrollTop = top - margin;
+  else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight;
 }
 
 /** The places of a fixed-height list that are on screen. */
@@ -627,11 +645,11 @@ function laneStatus(lane, cursor) {
   if (cursor < lane.first) return "not started";
   const reached = (index) => index !== null && index <= cursor;
   if (lane.family === "call") {
-    if (reached(lane.result)) return "result is here";
-    return reached(lane.end) ? "tool is running" : "arguments are written";
+    if (reached(lane.result)) return "◆ result";
+    return reached(lane.end) ? "tool is running" : "writing arguments";
   }
-  if (reached(lane.end)) return lane.failed ? "✕ failed" : lane.family === "run" ? "finished" : "complete";
-  return lane.family === "run" || lane.family === "subagent" ? "running" : "being written";
+  if (reached(lane.end)) return lane.failed ? "✕ failed" : "✓ done";
+  return lane.family === "run" || lane.family === "subagent" ? "running" : "writing";
 }
 
 /** A lane's track: bar, ticks, gap, marks and violations; a handful of elements however many events it has. */
@@ -680,23 +698,26 @@ function drawGapLabel(view, svg, text, from, until) {
 /** Single events: ticks in a bar, shapes on the run's line; events that fall on the same spot are drawn once. */
 function drawMarks(view, svg, lane) {
   const spacing = lane.family === "run" ? 7 : 2;
+  const name = (index) => {
+    if (lane.family !== "run") return "tick";
+    return index === lane.end ? "stop" : view.store.rows[index].kind;
+  };
   const paths = {};
   let previous = -Infinity;
   lane.indexes.forEach((index) => {
     const at = Math.round(xOf(view, index) * 2) / 2;
-    if (index === lane.result || at - previous < spacing) return;
+    if (index === lane.result || (at - previous < spacing && index !== lane.end)) return;
     previous = at;
-    const { kind } = view.store.rows[index];
-    const name = lane.family === "run" ? kind : "tick";
-    paths[name] = (paths[name] ?? "") + SHAPES[name](at);
+    paths[name(index)] = (paths[name(index)] ?? "") + SHAPES[name(index)](at);
   });
-  Object.entries(paths).forEach(([name, d]) => svg.append(makeSvg("path", { class: `esv-mark esv-mark-${name}`, d })));
+  Object.entries(paths).forEach(([shape, d]) => svg.append(makeSvg("path", { class: `esv-mark esv-mark-${shape}`, d })));
 }
 
 const diamond = (x) => `M${x} 13l7 7l-7 7l-7 -7z`;
 const SHAPES = {
   tick: (x) => `M${x} ${BAR.y + 4}v${BAR.height - 8}`,
   run: (x) => `M${x - 4} 14l8 6l-8 6z`,
+  stop: (x) => `M${x - 4} 15h9v10h-9z`,
   state: (x) => `M${x - 4} 16h8v8h-8z`,
   other: (x) => `M${x - 4} 20a4 4 0 1 0 8 0a4 4 0 1 0 -8 0`,
   text: (x) => `M${x} 14v12`,
@@ -752,7 +773,9 @@ function drawList(view) {
 
 function addRow(view) {
   const cells = ["number", "symbol", "type", "lane", "rule", "text"].map((name) => make("span", { class: `esv-cell-${name}` }));
-  const row = make("div", { class: "esv-row", role: "option" }, ...cells);
+  const body = make("span", { class: "esv-cell-body" }, ...cells.slice(4));
+  const row = make("div", { class: "esv-row", role: "option" }, ...cells.slice(0, 4), body);
+  row.cells = cells;
   view.listRows.append(row);
   return row;
 }
@@ -763,7 +786,7 @@ function fillRow(view, row, place) {
   const rules = (view.violations.get(index) ?? []).map((each) => each.rule).join(", ");
   const texts = [String(index), rules ? "✕" : SYMBOLS[kind], type, view.store.lanes[lane].short_name, rules, text];
   texts.forEach((value, cell) => {
-    if (row.children[cell].textContent !== value) row.children[cell].textContent = value;
+    if (row.cells[cell].textContent !== value) row.cells[cell].textContent = value;
   });
   row.className = `esv-row esv-${kind}${rules ? " esv-broken" : ""}${index > view.cursor ? " esv-future" : ""}`;
   row.id = `${view.id}-event${index}`;

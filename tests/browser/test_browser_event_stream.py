@@ -1,0 +1,213 @@
+"""`EventStreamView` in a real JupyterLab: drawn, operable by keyboard, legible in the dark, quick at 10,000 events."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab import Lab, LabPage
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+IMPORT = "from runbook_lib.widgets import EventStreamView\n"
+
+
+def tool_run() -> list[dict[str, Any]]:
+    """Two parallel calls, the second answered first, then an answer that holds markup."""
+    calls = [("call_a", "get_weather"), ("call_b", "get_stock_price_of_a_company_listed_anywhere_in_the_world")]
+    events: list[dict[str, Any]] = [{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}]
+    for call_id, name in calls:
+        events.append({"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name})
+        events.append({"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": '{"city": "서울"}'})
+        events.append({"type": "TOOL_CALL_END", "toolCallId": call_id})
+    for call_id, _ in reversed(calls):
+        events.append({"type": "TOOL_CALL_RESULT", "toolCallId": call_id, "messageId": "m", "content": "맑음"})
+    events.append({"type": "TEXT_MESSAGE_START", "messageId": "m1", "role": "assistant"})
+    for delta in ("서울은 ", "<img src=x onerror=alert(1)>", "맑아요"):
+        events.append({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m1", "delta": delta})
+    events.append({"type": "TEXT_MESSAGE_END", "messageId": "m1"})
+    events.append({"type": "A_TYPE_OF_TOMORROW", "payload": 1})
+    events.append({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    return [{**event, "timestamp": 1_700_000_000_000 + 100 * place} for place, event in enumerate(events)]
+
+
+def long_run(count: int) -> list[dict[str, Any]]:
+    """`count` events: messages of 48 deltas."""
+    types = ["START", *["CONTENT"] * 48, "END"]
+    messages = [
+        {"type": f"TEXT_MESSAGE_{types[place % 50]}", "messageId": f"m{place // 50}", "delta": "word "}
+        for place in range(count - 2)
+    ]
+    return [{"type": "RUN_STARTED"}, *messages, {"type": "RUN_FINISHED"}]
+
+
+@contextmanager
+def viewer(lab: Lab, events: list[dict[str, Any]], more: str = "", dark: bool = False) -> Iterator[LabPage]:
+    """A notebook whose view has drawn these events; nothing may have gone wrong by the time it closes."""
+    (lab.folder / "run.jsonl").write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
+    cell = f"{IMPORT}view = EventStreamView.open('run.jsonl')\n{more}\nview"
+    with lab.open([cell], dark=dark) as notebook:
+        notebook.run_all()
+        expect(notebook.page.locator(".esv")).to_be_visible(timeout=60_000)
+        yield notebook
+        expect(notebook.page.locator(".esv-error")).to_be_hidden()
+        assert notebook.errors == []
+
+
+def position(page: Page, text: str) -> None:
+    expect(page.locator(".esv-position")).to_have_text(text)
+
+
+def test_lanes_pairs_and_json_are_drawn(lab: Lab) -> None:
+    with viewer(lab, tool_run()) as notebook:
+        page = notebook.page
+        expect(page.locator(".esv-lane")).to_have_count(4)
+        expect(page.locator(".esv-lane b")).to_have_text(["run", "call 1", "call 2", "message 1"])
+        expect(page.locator(".esv-gap")).to_have_count(2)
+        expect(page.locator(".esv-gap-label")).to_have_text(["tool is running", "tool is running"])
+        expect(page.locator(".esv-result")).to_have_count(2)
+        expect(page.locator(".esv-row", has_text="A_TYPE_OF_TOMORROW")).to_be_visible()
+        page.locator(".esv-row", has_text="onerror").click()
+        shown = page.locator(".esv-json").text_content()
+        assert shown is not None
+        assert json.loads(shown) == tool_run()[11]
+        assert page.locator(".esv img").count() == 0
+
+
+def test_an_end_leads_to_its_result_and_says_how_long_the_tool_ran(lab: Lab) -> None:
+    with viewer(lab, tool_run(), "view.cursor = 3") as notebook:
+        page = notebook.page
+        expect(page.locator(".esv-status")).to_have_text(["running", "tool is running", "not started", "not started"])
+        expect(page.locator(".esv-pairs")).to_contain_text("tool ran for 500 ms after END")
+        page.locator(".esv-pair", has_text="RESULT").click()
+        position(page, "9 / 16")
+        expect(page.locator(".esv-status").nth(1)).to_have_text("◆ result")
+
+
+def test_the_keyboard_steps_plays_and_pauses(lab: Lab) -> None:
+    with viewer(lab, tool_run()) as notebook:
+        page = notebook.page
+        page.locator(".esv-list").focus()
+        position(page, "16 / 16")
+        page.keyboard.press("Home")
+        position(page, "1 / 16")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("ArrowLeft")
+        position(page, "2 / 16")
+        page.keyboard.press("Space")
+        expect(page.get_by_label("Pause (space)")).to_be_visible()
+        expect(page.locator(".esv-position")).to_have_text(re.compile(r"^[3-9] / 16"))
+        page.keyboard.press("Space")
+        expect(page.get_by_label("Play (space)")).to_be_visible()
+        page.keyboard.press("End")
+        position(page, "16 / 16")
+
+
+def test_every_control_is_reached_by_tab_with_a_visible_focus(lab: Lab) -> None:
+    with viewer(lab, tool_run()) as notebook:
+        page = notebook.page
+        page.locator(".esv-lanes").focus()
+        reached = []
+        for _ in range(10):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("() => document.activeElement.getAttribute('aria-label') ?? ''"))
+            outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
+            assert outline != "none", reached[-1]
+        assert {"Play (space)", "Event", "Playback speed", "Events"} <= set(reached)
+
+
+def test_arrows_in_the_lanes_move_between_lanes(lab: Lab) -> None:
+    with viewer(lab, tool_run(), "view.cursor = 0") as notebook:
+        page = notebook.page
+        page.locator(".esv-lanes").focus()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator(".esv-lane[aria-selected=true] b")).to_have_text("call 1")
+        position(page, "2 / 16")
+
+
+def test_the_filter_hides_kinds_and_stepping_skips_them(lab: Lab) -> None:
+    with viewer(lab, tool_run(), "view.cursor = 0") as notebook:
+        page = notebook.page
+        chip = page.locator(".esv-chip[data-kind=tool]")
+        expect(chip).to_have_attribute("aria-pressed", "true")
+        chip.click()
+        expect(chip).to_have_attribute("aria-pressed", "false")
+        expect(page.locator(".esv-row", has_text="TOOL_CALL")).to_have_count(0)
+        page.locator(".esv-list").focus()
+        page.keyboard.press("ArrowDown")
+        position(page, "10 / 16")
+
+
+def test_violations_carry_rule_and_symbol(lab: Lab) -> None:
+    broken = "view.violations = [{'index': 6, 'rule': 'result-missing', 'message': 'No RESULT came.'}]"
+    with viewer(lab, tool_run(), broken) as notebook:
+        page = notebook.page
+        expect(page.locator(".esv-rule")).to_have_text("result-missing")
+        page.get_by_role("button", name="✕ 1 violation").click()
+        expect(page.locator(".esv-broken .esv-cell-symbol")).to_have_text("✕")
+        expect(page.locator(".esv-fault")).to_have_text("✕ result-missing No RESULT came.")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_text_contrasts_with_its_background(lab: Lab, dark: bool) -> None:
+    names = ["summary strong", "lane b", "lane-detail", "status", "gap-label", "cell-type", "cell-text", "json"]
+    with viewer(lab, tool_run(), dark=dark) as notebook:
+        page = notebook.page
+        back = luminance(style(page, ".esv", "backgroundColor"))
+        assert (back < 0.05) is dark
+        for name in names:
+            ink = luminance(style(page, f".esv-{name}", "fill" if name == "gap-label" else "color"))
+            ratio = (max(ink, back) + 0.05) / (min(ink, back) + 0.05)
+            assert ratio >= 4.5, f"{name}: {ratio:.1f}"
+
+
+def style(page: Page, selector: str, name: str) -> str:
+    found = page.locator(selector).last.evaluate("(element, name) => getComputedStyle(element)[name]", name)
+    return str(found)
+
+
+def luminance(color: str) -> float:
+    """Relative luminance as WCAG defines it."""
+    parts = [float(part) / 255 for part in re.findall(r"[\d.]+", color)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_ten_thousand_events_keep_the_page_small_and_a_scrub_answers(lab: Lab) -> None:
+    with viewer(lab, long_run(10_000)) as notebook:
+        page = notebook.page
+        position(page, "10,000 / 10,000")
+        page.locator(".esv-scrub").fill("4321")
+        position(page, "4,322 / 10,000")
+        expect(page.locator(".esv-row[aria-selected=true] .esv-cell-number")).to_have_text("4321")
+        assert page.locator(".esv-list *").count() < 300
+        assert page.locator(".esv-lanes *").count() < 600
+
+
+def test_a_live_run_arrives_in_batches_and_the_view_stays_with_it(lab: Lab) -> None:
+    live = (
+        "import asyncio\n"
+        "async def run():\n"
+        "    for place in range(200):\n"
+        "        yield {'type': 'TEXT_MESSAGE_CONTENT', 'messageId': 'm1', 'delta': str(place)}\n"
+        "        await asyncio.sleep(0.002)\n"
+        "await view.follow(run())"
+    )
+    with viewer(lab, tool_run()) as notebook:
+        notebook.append_cell_and_run(live)
+        expect(notebook.page.locator(".esv").first.locator(".esv-position")).to_have_text("216 / 216", timeout=20_000)
+
+
+def test_playing_back_reaches_python(lab: Lab, tmp_path: Path) -> None:
+    heard = f"import pathlib\npathlib.Path({str(tmp_path / 'cursor')!r}).write_text(str(view.cursor))"
+    with viewer(lab, tool_run()) as notebook:
+        notebook.page.locator(".esv-row").nth(3).click()
+        number = notebook.page.locator(".esv-row[aria-selected=true] .esv-cell-number").text_content()
+        notebook.page.wait_for_timeout(200)
+        notebook.append_cell_and_run(heard)
+        assert (tmp_path / "cursor").read_text() == number
