@@ -39,7 +39,10 @@ _STOCK = (
 )
 _TICKER = re.compile(r"\$[A-Za-z]{1,6}\b|\b(?!I\b|A\b)[A-Z]{1,5}(?:\.[A-Z]{1,2})?\b|\b\d{4,6}\.[A-Z]{2}\b")
 _KNOWN = re.compile("|".join(rf"(?<!\w){re.escape(name)}" for name in sorted(_SYMBOLS, key=len, reverse=True)), re.I)
-_WHEN = r"today|tonight|tomorrow|right now|now|this (?:week|weekend|morning|afternoon|evening)|오늘|내일|모레|지금|현재|이번 주"
+_WHEN = (
+    r"today|tonight|tomorrow|right now|now|this (?:week|weekend|morning|afternoon|evening)|"
+    r"오늘|내일|모레|지금|현재|이번 주"
+)
 _FILLER = (
     rf"\b(?:(?:{_WHEN})(?:은|는|도)?|what'?s|how'?s|what|how|is|it|like|about|the|an?|me|us|you|i|my|please|tell|show|give|"
     r"get|check|look up|find|know|want|need|would|will|can|could|do|does|doing|should|be|are|there|in|for|at|on|to|and|"
@@ -49,7 +52,9 @@ _FILLER = (
 )
 _NOT_NAME = re.compile(f"{_WEATHER}|{_STOCK}|{_FILLER}", re.I)
 _BESIDE_NAME = re.compile(
-    rf"\b(?:the|please|also|then|and|what about|how about|(?:{_WHEN})(?:은|는)?)\b|그럼|그러면|어때\S*", re.I
+    rf"\b(?:the|please|also|then|and|compare|(?:what|how) about|(?:show|tell|give) me|(?:{_WHEN})(?:은|는)?)\b"
+    r"|그럼|그러면|어때\S*",
+    re.I,
 )
 _SPLIT = re.compile(
     r"\s*(?:[,;&?!\n·]|\.\s|\band\b|\bplus\b|\bvs\b\.?|\bor\b|그리고|"
@@ -94,8 +99,8 @@ def wishes(message: str, earlier: Sequence[Wish] = ()) -> list[Wish]:
     if len(message) > LONGEST:
         return []
     quoted = _QUOTED.findall(message)
-    masks = iter(range(len(quoted)))
-    text = _QUOTED.sub(lambda _: chr(0xE000 + next(masks)), message)  # a quoted name is never cut
+    masks = (chr(0xE000 + index) for index in range(len(quoted)))  # so that a quoted name is never cut
+    text = _QUOTED.sub(lambda _: next(masks), re.sub(r"[^\S\n]+", " ", message))
     query, rest = _query(text)
     found = [*_named(rest, earlier), *([Wish("search_web", query)] if query else [])]
     return list(dict.fromkeys(Wish(wish.tool, _unmasked(wish.value, quoted)) for wish in found))

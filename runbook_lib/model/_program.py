@@ -54,6 +54,7 @@ def comparison_card(results: Sequence[Result]) -> str:
     ordered = sorted(figures.items(), key=lambda figure: -figure[1])
     (highest, most), (lowest, least) = ordered[0], ordered[-1]
     verdict = f"{highest} is highest with {most:g}, {lowest} lowest with {least:g}."
+    verdict = verdict if most > least else f"No difference: {most:g}."
     header = ("header", component("TextContent", "Comparison", "large-heavy"))
     details = _entities([(name, f"{figure:g}") for name, figure in ordered])
     return _program([[header, ("verdict", component("TextContent", verdict)), ("details", details)]])
@@ -105,11 +106,11 @@ def _weather(value: dict[str, Any]) -> Card:
 
 
 def _stock(value: dict[str, Any]) -> Card:
-    symbol = str(_get(value, "symbol"))
+    symbol = _get(value, "symbol")
     name = COMPANIES.get(symbol, ("",))[0]
     title = f"{name} Stock ({symbol})" if name else f"{symbol} Stock"
     change = f"{_get(value, 'change')} ({_get(value, 'change_percent')}%)"
-    rows = [("Volume", str(_get(value, "volume")))]
+    rows = [("Volume", _get(value, "volume"))]
     rows += [(label, f"${_get(value, key)}") for label, key in (("Day High", "day_high"), ("Day Low", "day_low"))]
     return [
         ("header", component("TextContent", title, "large-heavy")),
@@ -120,7 +121,8 @@ def _stock(value: dict[str, Any]) -> Card:
 
 
 def _search(value: dict[str, Any]) -> Card:
-    found = [entry for entry in value.get("results") or [] if isinstance(entry, dict)]
+    results = value.get("results")
+    found = [entry for entry in results if isinstance(entry, dict)] if isinstance(results, list) else []
     items = [
         component("ListItem", _get(entry, "title"), f"{_get(entry, 'snippet')} ({_get(entry, 'url')})")
         for entry in found
@@ -137,8 +139,8 @@ def _other(value: dict[str, Any]) -> Card:
     return [header, ("details", _entities([(str(key), str(item)) for key, item in value.items()]))]
 
 
-def _get(value: dict[str, Any], key: str) -> object:
-    return value.get(key, "unknown")
+def _get(value: dict[str, Any], key: str) -> str:
+    return str(value.get(key, "unknown"))
 
 
 def _source(value: dict[str, Any]) -> list[tuple[str, str]]:
