@@ -1,0 +1,18 @@
+"""Timeouts: what really stops, when, and at what total cost."""
+
+from ._budget import Budget, GraphBudget, budget, graph_budget
+from ._deadline import node_deadline
+from ._record import record
+from ._records import Attempt, Recording, Signal
+
+__all__ = [
+    "Attempt",
+    "Budget",
+    "GraphBudget",
+    "Recording",
+    "Signal",
+    "budget",
+    "graph_budget",
+    "node_deadline",
+    "record",
+]
