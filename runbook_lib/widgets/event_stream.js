@@ -54,7 +54,7 @@ function createStore() {
   const store = { revision: -1, events: [], rows: [], lanes: [], error: null, listeners: new Set() };
   store.apply = (text) => {
     try {
-      addPacket(store, JSON.parse(text));
+      if (text) addPacket(store, JSON.parse(text));
     } catch (error) {
       store.error = error;
     }

@@ -45,7 +45,7 @@ class EventStreamView(anywidget.AnyWidget):
     # On the wire these two numbers are packets, made when they are sent, so that appending stays linear
     # and a page opened later still gets everything.
     _recording = traitlets.Int(0).tag(sync=True, to_json=lambda _, view: view._packet(0))
-    _batch = traitlets.Int(0).tag(sync=True, to_json=lambda start, view: view._packet(start))
+    _batch = traitlets.Int(-1).tag(sync=True, to_json=lambda start, view: view._packet(start))
     _violations: traitlets.List[Any] = traitlets.List().tag(sync=True)
 
     cursor = traitlets.Int(-1, help="Index of the selected event; -1 stays with the latest.").tag(sync=True)
@@ -75,7 +75,7 @@ class EventStreamView(anywidget.AnyWidget):
     @events.setter
     def events(self, events: Iterable[object]) -> None:
         self._load(events)
-        self.cursor = -1
+        self.cursor = self._batch = -1
         self.violations = ()
         self._recording += 1
 
@@ -145,19 +145,14 @@ class EventStreamView(anywidget.AnyWidget):
         for event in map(as_event, events):
             self._events.append(event)
             self._reader.add(event)
-        self._send_from(start)
-
-    def _send_from(self, start: int) -> None:
-        """Send the packet that begins at `start`, also when the trait already holds that number."""
-        if self._batch != start:
-            self._batch = start
-        elif self.comm is not None:
-            self.send_state("_batch")
+        self._batch = start
 
     def _packet(self, start: int) -> str:
-        """Everything the browser needs for the events from `start` on, as JSON text."""
+        """Everything the browser needs for the events from `start` on, as JSON text; "" before the first batch."""
+        if start < 0:
+            return ""
         rows = self._reader.rows[start:]
-        lanes = {row.lane: _drawn(self._reader.lane(row.lane)) for row in rows}
+        lanes = {place: _drawn(self._reader.lane(place)) for place in sorted({row.lane for row in rows})}
         fields = [[row.type, row.kind, row.phase, row.lane, row.text] for row in rows]
         packet = {"revision": self._recording, "start": start, "events": self._events[start:]}
         return to_json({**packet, "rows": fields, "lanes": lanes})

@@ -42,6 +42,15 @@ KERNEL_READY = """async () => {
     await sessionContext.session.kernel.info;
 }"""
 
+RUN_IN_CELL = """async ([source, below]) => {
+    const { commands, shell } = window.jupyterapp;
+    const notebook = shell.currentWidget.content;
+    notebook.activeCellIndex = below ? notebook.widgets.length - 1 : 0;
+    if (below) await commands.execute('notebook:insert-cell-below');
+    notebook.activeCell.model.sharedModel.setSource(source);
+    await commands.execute('notebook:run-cell');
+}"""
+
 
 @dataclass
 class LabPage:
@@ -54,19 +63,13 @@ class LabPage:
         """Run every cell and wait until the kernel has finished."""
         self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
 
-    def append_cell_and_run(self, source: str) -> None:
-        """Add one cell below the last and run it, as a reader would while a view is on screen."""
-        self.page.evaluate(
-            """async (source) => {
-                const { commands, shell } = window.jupyterapp;
-                const notebook = shell.currentWidget.content;
-                notebook.activeCellIndex = notebook.widgets.length - 1;
-                await commands.execute('notebook:insert-cell-below');
-                notebook.activeCell.model.sharedModel.setSource(source);
-                await commands.execute('notebook:run-cell');
-            }""",
-            source,
-        )
+    def run(self, source: str) -> None:
+        """Put the source in the first cell, run it, and wait until the kernel has finished."""
+        self.page.evaluate(RUN_IN_CELL, [source, False])
+
+    def run_below(self, source: str) -> None:
+        """Run the source in a new last cell, as a reader would while a view is on screen."""
+        self.page.evaluate(RUN_IN_CELL, [source, True])
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,125 +44,134 @@ def long_run(count: int) -> list[dict[str, Any]]:
     return [{"type": "RUN_STARTED"}, *messages, {"type": "RUN_FINISHED"}]
 
 
-@contextmanager
-def viewer(lab: Lab, events: list[dict[str, Any]], more: str = "", dark: bool = False) -> Iterator[LabPage]:
-    """A notebook whose view has drawn these events; nothing may have gone wrong by the time it closes."""
+Show = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def notebook(lab: Lab) -> Iterator[LabPage]:
+    with lab.open([""]) as opened:
+        yield opened
+
+
+@pytest.fixture
+def show(lab: Lab, notebook: LabPage) -> Iterator[Show]:
+    """Shows events in a fresh view; nothing may have gone wrong in the page by the end of the test."""
+    yield lambda events, more="": draw(lab, notebook, events, more)
+    assert_no_errors(notebook)
+
+
+def draw(lab: Lab, notebook: LabPage, events: list[dict[str, Any]], more: str = "") -> Page:
     (lab.folder / "run.jsonl").write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
-    cell = f"{IMPORT}view = EventStreamView.open('run.jsonl')\n{more}\nview"
-    with lab.open([cell], dark=dark) as notebook:
-        notebook.run_all()
-        expect(notebook.page.locator(".esv")).to_be_visible(timeout=60_000)
-        yield notebook
-        expect(notebook.page.locator(".esv-error")).to_be_hidden()
-        assert notebook.errors == []
+    notebook.run(f"{IMPORT}view = EventStreamView.open('run.jsonl')\n{more}\nview")
+    expect(notebook.page.locator(".esv-position")).to_contain_text(f"/ {len(events):,}", timeout=30_000)
+    return notebook.page
+
+
+def assert_no_errors(notebook: LabPage) -> None:
+    expect(notebook.page.locator(".esv-error:visible")).to_have_count(0)
+    assert notebook.errors == []
 
 
 def position(page: Page, text: str) -> None:
     expect(page.locator(".esv-position")).to_have_text(text)
 
 
-def test_lanes_pairs_and_json_are_drawn(lab: Lab) -> None:
-    with viewer(lab, tool_run()) as notebook:
-        page = notebook.page
-        expect(page.locator(".esv-lane")).to_have_count(4)
-        expect(page.locator(".esv-lane b")).to_have_text(["run", "call 1", "call 2", "message 1"])
-        expect(page.locator(".esv-gap")).to_have_count(2)
-        expect(page.locator(".esv-gap-label")).to_have_text(["tool is running", "tool is running"])
-        expect(page.locator(".esv-result")).to_have_count(2)
-        expect(page.locator(".esv-row", has_text="A_TYPE_OF_TOMORROW")).to_be_visible()
-        page.locator(".esv-row", has_text="onerror").click()
-        shown = page.locator(".esv-json").text_content()
-        assert shown is not None
-        assert json.loads(shown) == tool_run()[11]
-        assert page.locator(".esv img").count() == 0
+def test_lanes_pairs_and_json_are_drawn(show: Show) -> None:
+    page = show(tool_run())
+    expect(page.locator(".esv-lane")).to_have_count(4)
+    expect(page.locator(".esv-lane b")).to_have_text(["run", "call 1", "call 2", "message 1"])
+    expect(page.locator(".esv-gap")).to_have_count(2)
+    expect(page.locator(".esv-gap-label")).to_have_text(["tool is running", "tool is running"])
+    expect(page.locator(".esv-result")).to_have_count(2)
+    expect(page.locator(".esv-row", has_text="A_TYPE_OF_TOMORROW")).to_be_visible()
+    page.locator(".esv-row", has_text="onerror").click()
+    shown = page.locator(".esv-json").text_content()
+    assert shown is not None
+    assert json.loads(shown) == tool_run()[11]
+    assert page.locator(".esv img").count() == 0
 
 
-def test_an_end_leads_to_its_result_and_says_how_long_the_tool_ran(lab: Lab) -> None:
-    with viewer(lab, tool_run(), "view.cursor = 3") as notebook:
-        page = notebook.page
-        expect(page.locator(".esv-status")).to_have_text(["running", "tool is running", "not started", "not started"])
-        expect(page.locator(".esv-pairs")).to_contain_text("tool ran for 500 ms after END")
-        page.locator(".esv-pair", has_text="RESULT").click()
-        position(page, "9 / 16")
-        expect(page.locator(".esv-status").nth(1)).to_have_text("◆ result")
+def test_an_end_leads_to_its_result_and_says_how_long_the_tool_ran(show: Show) -> None:
+    page = show(tool_run(), "view.cursor = 3")
+    expect(page.locator(".esv-status")).to_have_text(["running", "tool is running", "not started", "not started"])
+    expect(page.locator(".esv-pairs")).to_contain_text("tool ran for 500 ms after END")
+    page.locator(".esv-pair", has_text="RESULT").click()
+    position(page, "9 / 16")
+    expect(page.locator(".esv-status").nth(1)).to_have_text("◆ result")
 
 
-def test_the_keyboard_steps_plays_and_pauses(lab: Lab) -> None:
-    with viewer(lab, tool_run()) as notebook:
-        page = notebook.page
-        page.locator(".esv-list").focus()
-        position(page, "16 / 16")
-        page.keyboard.press("Home")
-        position(page, "1 / 16")
-        page.keyboard.press("ArrowRight")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("ArrowLeft")
-        position(page, "2 / 16")
-        page.keyboard.press("Space")
-        expect(page.get_by_label("Pause (space)")).to_be_visible()
-        expect(page.locator(".esv-position")).to_have_text(re.compile(r"^[3-9] / 16"))
-        page.keyboard.press("Space")
-        expect(page.get_by_label("Play (space)")).to_be_visible()
-        page.keyboard.press("End")
-        position(page, "16 / 16")
+def test_the_keyboard_steps_plays_and_pauses(show: Show) -> None:
+    page = show(tool_run())
+    page.locator(".esv-list").focus()
+    position(page, "16 / 16")
+    page.keyboard.press("Home")
+    position(page, "1 / 16")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowLeft")
+    position(page, "2 / 16")
+    page.keyboard.press("Space")
+    expect(page.get_by_label("Pause (space)")).to_be_visible()
+    expect(page.locator(".esv-position")).to_have_text(re.compile(r"^[3-9] / 16"))
+    page.keyboard.press("Space")
+    expect(page.get_by_label("Play (space)")).to_be_visible()
+    page.keyboard.press("End")
+    position(page, "16 / 16")
 
 
-def test_every_control_is_reached_by_tab_with_a_visible_focus(lab: Lab) -> None:
-    with viewer(lab, tool_run()) as notebook:
-        page = notebook.page
-        page.locator(".esv-lanes").focus()
-        reached = []
-        for _ in range(10):
-            page.keyboard.press("Tab")
-            reached.append(page.evaluate("() => document.activeElement.getAttribute('aria-label') ?? ''"))
-            outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
-            assert outline != "none", reached[-1]
-        assert {"Play (space)", "Event", "Playback speed", "Events"} <= set(reached)
+def test_every_control_is_reached_by_tab_with_a_visible_focus(show: Show) -> None:
+    page = show(tool_run())
+    page.locator(".esv-lanes").focus()
+    reached = []
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("() => document.activeElement.getAttribute('aria-label') ?? ''"))
+        outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", reached[-1]
+    assert {"Play (space)", "Event", "Playback speed", "Events"} <= set(reached)
 
 
-def test_arrows_in_the_lanes_move_between_lanes(lab: Lab) -> None:
-    with viewer(lab, tool_run(), "view.cursor = 0") as notebook:
-        page = notebook.page
-        page.locator(".esv-lanes").focus()
-        page.keyboard.press("ArrowDown")
-        expect(page.locator(".esv-lane[aria-selected=true] b")).to_have_text("call 1")
-        position(page, "2 / 16")
+def test_arrows_in_the_lanes_move_between_lanes(show: Show) -> None:
+    page = show(tool_run(), "view.cursor = 0")
+    page.locator(".esv-lanes").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".esv-lane[aria-selected=true] b")).to_have_text("call 1")
+    position(page, "2 / 16")
 
 
-def test_the_filter_hides_kinds_and_stepping_skips_them(lab: Lab) -> None:
-    with viewer(lab, tool_run(), "view.cursor = 0") as notebook:
-        page = notebook.page
-        chip = page.locator(".esv-chip[data-kind=tool]")
-        expect(chip).to_have_attribute("aria-pressed", "true")
-        chip.click()
-        expect(chip).to_have_attribute("aria-pressed", "false")
-        expect(page.locator(".esv-row", has_text="TOOL_CALL")).to_have_count(0)
-        page.locator(".esv-list").focus()
-        page.keyboard.press("ArrowDown")
-        position(page, "10 / 16")
+def test_the_filter_hides_kinds_and_stepping_skips_them(show: Show) -> None:
+    page = show(tool_run(), "view.cursor = 0")
+    chip = page.locator(".esv-chip[data-kind=tool]")
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".esv-row", has_text="TOOL_CALL")).to_have_count(0)
+    page.locator(".esv-list").focus()
+    page.keyboard.press("ArrowDown")
+    position(page, "10 / 16")
 
 
-def test_violations_carry_rule_and_symbol(lab: Lab) -> None:
+def test_violations_carry_rule_and_symbol(show: Show) -> None:
     broken = "view.violations = [{'index': 6, 'rule': 'result-missing', 'message': 'No RESULT came.'}]"
-    with viewer(lab, tool_run(), broken) as notebook:
-        page = notebook.page
-        expect(page.locator(".esv-rule")).to_have_text("result-missing")
-        page.get_by_role("button", name="✕ 1 violation").click()
-        expect(page.locator(".esv-broken .esv-cell-symbol")).to_have_text("✕")
-        expect(page.locator(".esv-fault")).to_have_text("✕ result-missing No RESULT came.")
+    page = show(tool_run(), broken)
+    expect(page.locator(".esv-rule")).to_have_text("result-missing")
+    page.get_by_role("button", name="✕ 1 violation").click()
+    expect(page.locator(".esv-broken .esv-cell-symbol")).to_have_text("✕")
+    expect(page.locator(".esv-fault")).to_have_text("✕ result-missing No RESULT came.")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_contrasts_with_its_background(lab: Lab, dark: bool) -> None:
     names = ["summary strong", "lane b", "lane-detail", "status", "gap-label", "cell-type", "cell-text", "json"]
-    with viewer(lab, tool_run(), dark=dark) as notebook:
-        page = notebook.page
+    with lab.open([""], dark=dark) as notebook:
+        page = draw(lab, notebook, tool_run())
         back = luminance(style(page, ".esv", "backgroundColor"))
         assert (back < 0.05) is dark
         for name in names:
             ink = luminance(style(page, f".esv-{name}", "fill" if name == "gap-label" else "color"))
             ratio = (max(ink, back) + 0.05) / (min(ink, back) + 0.05)
             assert ratio >= 4.5, f"{name}: {ratio:.1f}"
+        assert_no_errors(notebook)
 
 
 def style(page: Page, selector: str, name: str) -> str:
@@ -178,18 +186,17 @@ def luminance(color: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_ten_thousand_events_keep_the_page_small_and_a_scrub_answers(lab: Lab) -> None:
-    with viewer(lab, long_run(10_000)) as notebook:
-        page = notebook.page
-        position(page, "10,000 / 10,000")
-        page.locator(".esv-scrub").fill("4321")
-        position(page, "4,322 / 10,000")
-        expect(page.locator(".esv-row[aria-selected=true] .esv-cell-number")).to_have_text("4321")
-        assert page.locator(".esv-list *").count() < 300
-        assert page.locator(".esv-lanes *").count() < 600
+def test_ten_thousand_events_keep_the_page_small_and_a_scrub_answers(show: Show) -> None:
+    page = show(long_run(10_000))
+    position(page, "10,000 / 10,000")
+    page.locator(".esv-scrub").fill("4321")
+    position(page, "4,322 / 10,000")
+    expect(page.locator(".esv-row[aria-selected=true] .esv-cell-number")).to_have_text("4321")
+    assert page.locator(".esv-list *").count() < 300
+    assert page.locator(".esv-lanes *").count() < 600
 
 
-def test_a_live_run_arrives_in_batches_and_the_view_stays_with_it(lab: Lab) -> None:
+def test_a_live_run_arrives_in_every_view_of_it(lab: Lab) -> None:
     live = (
         "import asyncio\n"
         "async def run():\n"
@@ -198,16 +205,23 @@ def test_a_live_run_arrives_in_batches_and_the_view_stays_with_it(lab: Lab) -> N
         "        await asyncio.sleep(0.002)\n"
         "await view.follow(run())"
     )
-    with viewer(lab, tool_run()) as notebook:
-        notebook.append_cell_and_run(live)
-        expect(notebook.page.locator(".esv").first.locator(".esv-position")).to_have_text("216 / 216", timeout=20_000)
+    with lab.open([""]) as notebook:
+        page = draw(lab, notebook, tool_run())
+        notebook.run_below(live)  # its result is the view again: a second drawing, made after the last batch
+        expect(page.locator(".esv-position")).to_have_text(["216 / 216", "216 / 216"], timeout=20_000)
+        assert_no_errors(notebook)
 
 
-def test_playing_back_reaches_python(lab: Lab, tmp_path: Path) -> None:
-    heard = f"import pathlib\npathlib.Path({str(tmp_path / 'cursor')!r}).write_text(str(view.cursor))"
-    with viewer(lab, tool_run()) as notebook:
-        notebook.page.locator(".esv-row").nth(3).click()
-        number = notebook.page.locator(".esv-row[aria-selected=true] .esv-cell-number").text_content()
-        notebook.page.wait_for_timeout(200)
-        notebook.append_cell_and_run(heard)
-        assert (tmp_path / "cursor").read_text() == number
+def test_what_the_reader_selects_reaches_python(show: Show, notebook: LabPage, tmp_path: Path) -> None:
+    heard = tmp_path / "cursor"
+    page = show(tool_run())
+    page.locator(".esv-row", has_text="onerror").click()
+    page.wait_for_timeout(200)
+    notebook.run_below(f"import pathlib\npathlib.Path({str(heard)!r}).write_text(str(view.cursor));")
+    expect(page.locator(".esv-row[aria-selected=true] .esv-cell-number")).to_have_text(heard.read_text())
+
+
+def test_a_fault_in_the_view_is_shown_in_it(notebook: LabPage, lab: Lab) -> None:
+    page = draw(lab, notebook, tool_run())
+    notebook.run_below("view.set_trait('_violations', [None]);")
+    expect(page.get_by_role("alert")).to_contain_text("could not be drawn")

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 from ag_ui.core import TextMessageContentEvent
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runbook_lib.widgets import EventStreamView
+from runbook_lib.widgets._lanes import StreamReader
+from runbook_lib.widgets._static import as_html, as_text
+from runbook_lib.widgets._wire import as_event, to_json
 
 RUN: list[dict[str, Any]] = [
     {"type": "RUN_STARTED", "threadId": "thread-9f", "runId": "run-77", "timestamp": 1700000000000},
@@ -110,22 +113,27 @@ def test_html_escapes_everything_an_event_says() -> None:
 
 def tags(markup: str) -> set[str]:
     found: set[str] = set()
-    parser = HTMLParser()
-    parser.handle_starttag = lambda tag, attributes: found.add(tag)  # type: ignore[method-assign]
-    parser.feed(markup)
+
+    class Tags(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: object) -> None:
+            found.add(tag)
+
+    Tags().feed(markup)
     return found
 
 
 @given(st.lists(any_event | likely_event, max_size=12))
 def test_no_event_is_refused_lost_or_fatal(events: list[dict[str, Any]]) -> None:
-    view = EventStreamView(events)
-    sent = packet(view)
-    assert len(sent["events"]) == len(sent["rows"]) == len(events)
-    assert {str(row[3]) for row in sent["rows"]} == set(sent["lanes"])
-    repr(view).encode()
-    html(view).encode()
+    taken = [as_event(event) for event in events]
+    reader = StreamReader(taken)
+    assert len(reader.rows) == len(events)
+    assert {row.lane for row in reader.rows} == set(range(len(reader.lanes())))
+    to_json(taken).encode()
+    as_text(reader, []).encode()
+    as_html(reader, []).encode()
 
 
+@settings(max_examples=20)
 @given(st.lists(likely_event, max_size=12), st.integers(0, 12))
 def test_appending_says_the_same_as_opening(events: list[dict[str, Any]], cut: int) -> None:
     whole, grown = EventStreamView(events), EventStreamView(events[:cut])
