@@ -48,7 +48,8 @@ def card(settled: Settled) -> str:
 def table(rows: Sequence[Settled]) -> str:
     """Several claims, one row each: verdict on the left; what is true, and the rest folded, on the right."""
     body = "".join(
-        f'<tr><th scope="row" style="{_CELL};white-space:nowrap;border-left:4px solid {_accent(each)}">'
+        f'<tr style="border-top:1px solid {_LINE}">'
+        f'<th scope="row" style="{_CELL};white-space:nowrap;border-left:4px solid {_accent(each)}">'
         f'{_verdict(each)}</th><td style="{_CELL}">{escape(each.claim.instead)}'
         f"{_evidence(each)}{_said(each.claim)}</td></tr>"
         for each in rows
