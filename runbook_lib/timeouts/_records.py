@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any, Literal
 
 Outcome = Literal["done", "run timeout", "idle timeout", "error", "cancelled", "interrupted", "running"]
@@ -81,10 +81,9 @@ class Attempt:
         return None if self.run_timeout_seconds is None else self.start_seconds + self.run_timeout_seconds
 
     @property
-    def steps(self) -> tuple[tuple[str, int], ...]:
-        """Kinds of signals in order, runs of one kind counted; a late kind begins with `late `."""
-        kinds = (f"late {signal.kind}" if signal.late else signal.kind for signal in self.signals)
-        return tuple((kind, len(list(run))) for kind, run in groupby(kinds))
+    def counts(self) -> dict[str, int]:
+        """How many signals of each kind, in order of their first; a late kind begins with `late `."""
+        return dict(Counter(f"late {signal.kind}" if signal.late else signal.kind for signal in self.signals))
 
 
 @dataclass(frozen=True)

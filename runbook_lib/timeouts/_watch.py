@@ -182,7 +182,10 @@ def _noting(config: RunnableConfig, draft: Draft, channels: frozenset[str]) -> R
 
 
 class _Callbacks(BaseCallbackHandler):
-    """Notes LangChain's callbacks below the node. The node's own start and end are no signs of progress."""
+    """Notes LangChain's callbacks below the node.
+
+    Left out: the node's own start and end, and errors after the deadline, which are the cancellation itself.
+    """
 
     run_inline = True
 
@@ -190,9 +193,10 @@ class _Callbacks(BaseCallbackHandler):
         self.draft = draft
         self.own: Any = None
         for name, kind in _CALLBACKS.items():
-            setattr(self, name, partial(self._note, kind))
+            setattr(self, name, partial(self._note, kind, name.endswith("_error")))
 
-    def _note(self, kind: SignalKind, *args: Any, run_id: Any = None, **kwargs: Any) -> None:
+    def _note(self, kind: SignalKind, is_error: bool, *args: Any, run_id: Any = None, **kwargs: Any) -> None:
         self.own = self.own or run_id
-        if run_id != self.own:
-            self.draft.signals.append(Signal(kind, time.monotonic(), late=self.draft.end is not None))
+        late = self.draft.end is not None
+        if run_id != self.own and not (is_error and late):
+            self.draft.signals.append(Signal(kind, time.monotonic(), late))
