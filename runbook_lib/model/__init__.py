@@ -93,7 +93,9 @@ def chat_model(
         return ChatOpenAI(**{**common, "base_url": _live_url(), **options})
     if not is_live():
         _keep_traces_home()
-    transport = OfflineTransport(Service(script or assistant, token_delay, chunking, on_request=on_request))
+    transport = OfflineTransport(
+        Service(assistant if script is None else script, token_delay, chunking, on_request=on_request)
+    )
     return ChatOpenAI(**{**common, **_offline(transport), **options})
 
 

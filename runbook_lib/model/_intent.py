@@ -47,7 +47,7 @@ _FILLER = (
     rf"\b(?:(?:{_WHEN})(?:은|는|도)?|what'?s|how'?s|what|how|is|it|like|about|the|an?|me|us|you|i|my|please|tell|show|give|"
     r"get|check|look up|find|know|want|need|would|will|can|could|do|does|doing|should|be|are|there|in|for|at|on|to|and|"
     r"then|also|hi|hello|hey|ok|thanks?|current|currently|latest|outside|city of|much|very|with|compare|higher|lower|"
-    r"than|which|one)\b"
+    r"than|which|one|report|back|summari[sz]e|explain|return|answer)\b"
     r"|그럼|그러면|어디\S*|어느\S*|(?<!\S)더(?!\S)|알려\S*|보여\S*|말해\S*|어때\S*|어떤\S*|어떻\S*|얼마\S*|궁금\S*|비교\S*|가격\S*|좀|해\s?줘|주세요|줘|요즘|안녕\S*"
 )
 _NOT_NAME = re.compile(f"{_WEATHER}|{_STOCK}|{_FILLER}", re.I)

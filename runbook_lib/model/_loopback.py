@@ -41,7 +41,7 @@ def loopback(script: Script | None = None, **options: Any) -> Iterator[Loopback]
         with loopback([say("Hello")]) as server:
             httpx.post(f"{server.base_url}/chat/completions", ...)
     """
-    server = Loopback(Service(script or assistant, **options))
+    server = Loopback(Service(assistant if script is None else script, **options))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:

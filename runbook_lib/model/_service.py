@@ -44,6 +44,14 @@ class Service:
     _asked: Counter[str] = field(default_factory=Counter, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        lists = self.script.values() if isinstance(self.script, Mapping) else [self.script]
+        for turns in lists:
+            if not callable(turns) and not (
+                isinstance(turns, Sequence) and all(isinstance(turn, Turn) for turn in turns)
+            ):
+                raise TypeError(f"a script is a list of turns, a mapping of such lists, or a function; not {turns!r}")
+
     def answer(self, method: str, path: str, headers: Mapping[str, str], content: bytes) -> Reply:
         """Return the reply to an HTTP request; whatever the client sent, it gets one."""
         try:

@@ -122,10 +122,12 @@ def call(
 def raw(*deltas: Delta) -> Answer:
     """Send deltas, or whole chunks (objects with `choices` or `error`), exactly as a compatible server might.
 
+    With a whole chunk among them no finish_reason is added: it is the script's to give.
     Example, a call without index: `raw({"tool_calls": [{"id": "A", "function": {"name": "f", "arguments": "{}"}}]})`
     """
-    calls = any("tool_calls" in delta for delta in deltas)
-    return _answer([Verbatim(delta) for delta in deltas], "tool_calls" if calls else "stop")
+    finish = "tool_calls" if any("tool_calls" in delta for delta in deltas) else "stop"
+    whole = any("choices" in delta for delta in deltas)
+    return _answer([Verbatim(delta) for delta in deltas], None if whole else finish)
 
 
 def ending(finish: str | None, answer: Answer) -> Answer:
@@ -194,7 +196,7 @@ def fragments(text: str, pieces: Pieces) -> list[str]:
     return list(pieces)
 
 
-def _answer(deltas: Sequence[Delta], finish: str = "stop") -> Answer:
+def _answer(deltas: Sequence[Delta], finish: str | None = "stop") -> Answer:
     return Answer(tuple((0.0, delta) for delta in deltas), finish)
 
 
