@@ -6,11 +6,11 @@ top (heavy imports go inside the function), and add a line `app.command("verb", 
 
 import typer
 
-from runbook_lib.cli.lab import lab
-from runbook_lib.cli.lock import lock
-from runbook_lib.cli.refresh import refresh
-from runbook_lib.cli.setup import setup
-from runbook_lib.cli.tests import run_tests
+from runbook_lib.cli._lab import lab
+from runbook_lib.cli._lock import lock
+from runbook_lib.cli._refresh import refresh
+from runbook_lib.cli._setup import setup
+from runbook_lib.cli._tests import run_tests
 
 __all__ = ["app", "main"]
 

@@ -40,6 +40,7 @@ def execute(notebook: Any, folder: Path, timeout_seconds: int = 600) -> Any:
         kernel_name="python3",
         record_timing=False,
         store_widget_state=False,
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],  # it warns that it listens on loopback unencrypted
         resources={"metadata": {"path": str(folder)}},
     )
     client.execute()
@@ -117,13 +118,16 @@ def sanitisers(text: str) -> list[tuple[re.Pattern[str], str]]:
 
 def keep_unchanged(old: Any, new: Any) -> Any:
     """Return `new` with the old outputs wherever nbval would call them equal, so that times do not churn."""
+    from nbformat import from_dict
+
     path = ROOT / "tests" / "nbval_sanitize.cfg"
     patterns = sanitisers(path.read_text("utf-8")) if path.exists() else []
     before = {cell["id"]: cell for cell in old["cells"] if cell["cell_type"] == "code"}
     for cell in new["cells"]:
         saved = before.get(cell["id"])
         if cell["cell_type"] == "code" and saved and same_outputs(saved, cell, patterns):
-            cell["outputs"] = [recounted(output, cell["execution_count"]) for output in saved["outputs"]]
+            count = cell["execution_count"]
+            cell["outputs"] = [from_dict(recounted(output, count)) for output in saved["outputs"]]
     return new
 
 

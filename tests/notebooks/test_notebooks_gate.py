@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -24,6 +23,7 @@ def result(**data: str) -> Any:
 
 # Cells as saved, with an output that this run of the cell still has: "name": (source, saved output).
 EVERY_CELL_PASSES = {
+    "not executed, whatever it prints": ("print('anything')", None),
     "same text": ("print('a')", stream("a\n")),
     "measured duration": ("import time; print(f'took {time.perf_counter() % 9:.3f} s')", stream("took 2.125 s\n")),
     "clock time": ("import datetime; print(datetime.datetime.now().isoformat())", stream("2026-11-30T10:53:00.125\n")),
@@ -64,37 +64,36 @@ EVERY_CELL_FAILS = {
     ),
 }
 
+NOTEBOOKS = {"every_cell_passes": EVERY_CELL_PASSES, "every_cell_fails": EVERY_CELL_FAILS}
+UNUSED_PLUGINS = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "langsmith_plugin", "xdist")]
+
 
 def saved(samples: dict[str, tuple[str, Any]]) -> Any:
-    """Return a notebook of these cells, as if executed in order."""
-    cells = [new_code_cell(source, outputs=[output]) for source, output in samples.values()]
+    """Return a notebook of these cells, as if executed in order; one saved without output was not executed."""
+    cells = [new_code_cell(source, outputs=[output] if output else []) for source, output in samples.values()]
     for count, cell in enumerate(cells, start=1):
-        cell.execution_count = count
+        cell.execution_count = count if cell.outputs else None
     return new_notebook(cells=cells)
 
 
-def verdicts(path: Path) -> list[str]:
-    """Run nbval on one notebook as this project does; return PASSED or FAILED for each cell."""
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Run nbval as this project does; return PASSED or FAILED for each cell of each notebook."""
+    folder = tmp_path_factory.mktemp("gate")
+    for name, samples in NOTEBOOKS.items():
+        nbformat.write(saved(samples), folder / f"{name}.ipynb")
     options = ["--nbval", "--nbval-current-env", f"--nbval-sanitize-with={ROOT / 'tests' / 'nbval_sanitize.cfg'}"]
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--rootdir", str(path.parent)]
-    run = subprocess.run([*command, *options, str(path)], capture_output=True, text=True, cwd=path.parent, check=False)
-    return re.findall(r"::Cell \d+ (PASSED|FAILED|SKIPPED|XFAIL|XPASS)", run.stdout)
+    command = [sys.executable, "-m", "pytest", "-v", *UNUSED_PLUGINS, "--rootdir", str(folder), *options, str(folder)]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    found = re.findall(r"^(\w+)\W+ipynb::Cell \d+ ([A-Z]+)", run.stdout, re.MULTILINE)
+    return {name: [verdict for notebook, verdict in found if notebook == name] for name in NOTEBOOKS}
 
 
-@pytest.mark.parametrize(
-    ("samples", "verdict"),
-    [(EVERY_CELL_PASSES, "PASSED"), (EVERY_CELL_FAILS, "FAILED")],
-    ids=["every_cell_passes", "every_cell_fails"],
-)
-def test_gate(samples: dict[str, tuple[str, Any]], verdict: str, tmp_path: Path) -> None:
-    path = tmp_path / f"every_cell_{verdict.lower()}.ipynb"
-    nbformat.write(saved(samples), path)
-    assert dict(zip(samples, verdicts(path), strict=True)) == dict.fromkeys(samples, verdict)
+@pytest.mark.parametrize(("name", "verdict"), [("every_cell_passes", "PASSED"), ("every_cell_fails", "FAILED")])
+def test_gate(name: str, verdict: str, verdicts: dict[str, list[str]]) -> None:
+    assert dict(zip(NOTEBOOKS[name], verdicts[name], strict=True)) == dict.fromkeys(NOTEBOOKS[name], verdict)
 
 
-def test_an_unexecuted_notebook_passes_nbval_and_is_stopped_by_the_rules(tmp_path: Path) -> None:
-    notebook = new_notebook(cells=[new_code_cell("print('anything')")])
-    path = tmp_path / "unexecuted.ipynb"
-    nbformat.write(notebook, path)
-    assert verdicts(path) == ["PASSED"]
-    assert executed_in_order(notebook) == ["execution counts are [None]"]
+def test_what_the_gate_does_not_see_is_stopped_by_a_rule() -> None:
+    unexecuted = saved({"not executed": EVERY_CELL_PASSES["not executed, whatever it prints"]})
+    assert executed_in_order(unexecuted) == ["execution counts are [None]"]

@@ -15,9 +15,7 @@ SHOWN_LINES = 12
 
 
 def refresh(
-    notebooks: Annotated[
-        list[Path] | None, typer.Argument(help="Which ones. All of them if not given.")
-    ] = None,
+    notebooks: Annotated[list[Path] | None, typer.Argument(help="Which ones. All of them if not given.")] = None,
 ) -> None:
     """Run notebooks and save their outputs. Two runs give the same bytes; a failing one stays as it was."""
     environment = quiet_environment()
