@@ -336,3 +336,18 @@ def test_the_exit_codes_are_documented() -> None:
     codes = dict(row.findall(here.partition('"""\n\nimport')[0]))
     assert set(codes) == {"10", "11", "12", "13", "14", "15", "130"}
     assert codes.items() <= dict(row.findall(there)).items()
+
+
+@pytest.mark.drill
+def test_a_fresh_clone_sets_up_for_real(tmp_path: Path) -> None:
+    """Downloads everything, with pip: uv is not on this PATH."""
+    clone = tmp_path / "a folder with spaces"
+    subprocess.run(["git", "-c", "safe.directory=*", "clone", "-q", str(ROOT), str(clone)], check=True)
+    environment = {**os.environ, "PATH": "/usr/bin:/bin"}
+    launch = [sys.executable, str(clone / "runbook")]
+    first = subprocess.run([*launch, "setup"], env=environment, capture_output=True, text=True, check=False)
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert "going on without" not in first.stdout
+    again = subprocess.run([*launch, "test", "--help"], env=environment, capture_output=True, text=True, check=True)
+    assert "Ready in" not in again.stdout
+    assert "notebooks included" in again.stdout
