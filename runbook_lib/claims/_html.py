@@ -40,7 +40,7 @@ def card(settled: Settled) -> str:
         f"padding:8px 14px 10px;border:1px solid {_LINE};border-radius:4px;border-left:4px solid "
         f'{_accent(settled)}">'
         f"<div>{_verdict(settled)}</div>"
-        f'<div style="margin:4px 0 0;font-size:1.08em">{escape(settled.claim.instead)}</div>'
+        f'<div style="margin:4px 0 0;font-size:1.08em">{_instead(settled)}</div>'
         f"{_evidence(settled)}{_said(settled.claim)}</section>"
     )
 
@@ -50,7 +50,7 @@ def table(rows: Sequence[Settled]) -> str:
     body = "".join(
         f'<tr style="border-top:1px solid {_LINE}">'
         f'<th scope="row" style="{_CELL};white-space:nowrap;border-left:4px solid {_accent(each)}">'
-        f'{_verdict(each)}</th><td style="{_CELL}">{escape(each.claim.instead)}'
+        f'{_verdict(each)}</th><td style="{_CELL}">{_instead(each)}'
         f"{_evidence(each)}{_said(each.claim)}</td></tr>"
         for each in rows
     )
@@ -90,6 +90,12 @@ def _verdict(settled: Settled) -> str:
         return f"{symbol} <b>{escape(settled.headline)}</b>"
     frame = f"border:2px solid {_ACCENTS[Verdict.DIFFERS]};padding:2px 6px;white-space:normal"
     return f'<strong style="{frame}">{symbol} {escape(settled.headline)}</strong>'
+
+
+def _instead(settled: Settled) -> str:
+    """What to write; attributed to the register when this run has just contradicted it."""
+    text = escape(settled.claim.instead)
+    return text if settled.as_expected else f"<b>Registered, and not confirmed by this run:</b> {text}"
 
 
 def _evidence(settled: Settled) -> str:
