@@ -71,6 +71,7 @@ def test_a_surprise_is_in_the_first_line_of_text_and_html() -> None:
     surprise = "DC-17 HOLDS but the register expects PARTLY"
     assert repr(card).startswith(surprise)
     assert Page(card._repr_html_()).text.strip("✓ ").startswith(surprise)
+    assert "<strong" in card._repr_html_()
     assert "not confirmed by this run" in card._repr_html_()
     assert "not confirmed by this run" not in claim("DC-17", PARTS)._repr_html_()
     table = claims({"DC-17": {"about 5x": False}})
