@@ -23,36 +23,49 @@ KEYWORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 
 # What waits on the stack: the end of the statement, a container, or an operator's right-hand side.
 TOP, CALL, ARRAY, OBJECT, GROUP, INDEX, BINARY, PREFIX, THEN, ELSE, ASSIGN = range(11)
-CLOSERS = {CALL: ")", ARRAY: "]", OBJECT: "}"}
+CLOSERS = {CALL: ")", ARRAY: "]", OBJECT: "}", GROUP: ")", INDEX: "]"}
 
 # What a token's first character says about it.
-STRING, NAME, TYPE, NUMBER, STATE, AT, OPEN, OTHER = range(8)
+STRING, NAME, TYPE, NUMBER, STATE, AT, OTHER = range(7)
 FIRST = {
     **dict.fromkeys("\"'", STRING),
     **dict.fromkeys("abcdefghijklmnopqrstuvwxyz_", NAME),
     **dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", TYPE),
     **dict.fromkeys("0123456789", NUMBER),
-    "$": STATE, "@": AT, "(": OPEN, "[": OPEN, "{": OPEN,
-}  # fmt: skip
+    "$": STATE,
+    "@": AT,
+}
+CALLABLE = (TYPE, AT)
+SIGNS = ("!", "-")
+KEYS = (STRING, NAME, TYPE)
 
 
 class Expression:
-    """What one statement says: its syntax tree, the names it uses and how many tokens were read."""
+    """What one statement says: its syntax tree, the names and `$variables` it uses, how many tokens it took.
 
-    __slots__ = ("names", "node", "read", "states")
+    `oddities` are the places the parser had to guess at: (code, index of the token).
+    """
 
-    def __init__(self, node: Any, names: list[str], states: list[str], read: int) -> None:
-        self.node, self.names, self.states, self.read = node, names, states, read
+    __slots__ = ("names", "node", "oddities", "read", "states")
+
+    def __init__(self) -> None:
+        self.node: Any = None
+        self.names: list[str] = []
+        self.states: list[str] = []
+        self.oddities: list[tuple[str, int]] = []
+        self.read = 0
 
 
 def parse_expression(tokens: list[str]) -> Expression:
     """The first expression in `tokens` (without newlines); what follows it is not read."""
     tokens.append(END)
     i = 0
-    names: list[str] = []
-    states: list[str] = []
-    stack: list[tuple[int, int, Any]] = []
-    frame, level, box = TOP, 0, None  # what waits, the precedence it waits at, what it has so far
+    result = Expression()
+    names, states, odd = result.names, result.states, result.oddities
+    stack: list[tuple[int, int, Any, Any]] = []
+    frame, level = TOP, 0  # what waits, and the precedence it waits at
+    box: Any = None  # what it has so far
+    items: Any = None  # where a call or an array collects
     left: Any = None
     while True:
         # An operand is due.
@@ -61,133 +74,158 @@ def parse_expression(tokens: list[str]) -> Expression:
         if token is not END:
             i += 1
         first = FIRST.get(token[0], OTHER)
+        opened = OTHER
         if first == STRING:
-            left = string_value(token)
+            left = string_value(token) if "\\" in token else token[1:-1]
         elif first == NAME:
             if token in KEYWORDS:
                 left = KEYWORDS[token]
             else:
                 names.append(token)
                 left = Ref(token, at)
-        elif first == TYPE or first == AT:
+        elif first in CALLABLE:
             name = token if first == TYPE else token[1:]
             if tokens[i] == "(" and (first == AT or name not in BUILTINS or name == "Action"):
                 i += 1
                 left = Call(name, at)
-                if tokens[i] == ")":
-                    i += 1
-                elif tokens[i] is not END:
-                    stack.append((frame, level, box))
-                    frame, level, box = CALL, 0, left
-                    continue
+                opened = CALL
             else:
                 names.append(name)
                 left = Ref(name, at)
         elif first == NUMBER:
-            left = number_value(token)
-        elif first == OPEN:
-            if token == "[":
-                left = []
-                if tokens[i] == "]":
-                    i += 1
-                elif tokens[i] is not END:
-                    stack.append((frame, level, box))
-                    frame, level, box = ARRAY, 0, Array(left, at)
-                    continue
-            elif token == "{":
-                left = Object(at)
-                if tokens[i] == "}":
-                    i += 1
-                elif tokens[i] is not END:
-                    stack.append((frame, level, box))
-                    key, i = _read_key(tokens, i)
-                    frame, level, box = OBJECT, 0, (left, key)
-                    continue
-            else:
-                stack.append((frame, level, box))
-                frame, level, box = GROUP, 0, None
-                continue
+            left = int(token) if token.isdigit() and len(token) < 16 else number_value(token)
         elif first == STATE:
             if tokens[i] == "=":
                 i += 1
-                stack.append((frame, level, box))
-                frame, level, box = ASSIGN, 0, (token, at)
+                stack.append((frame, level, box, items))
+                frame, level, box, items = ASSIGN, 0, (token, at), None
                 continue
             states.append(token)
             left = StateRef(token, at)
-        elif token[0] == "-" and len(token) > 1:
-            left = number_value(token)
-        elif token == "!" or token == "-":
-            stack.append((frame, level, box))
-            frame, level, box = PREFIX, UNARY, (token, at)
+        elif token == "[":
+            left = []
+            opened = ARRAY
+        elif token == "{":
+            left = Object(at)
+            opened = OBJECT
+        elif token == "(":
+            stack.append((frame, level, box, items))
+            frame, level, box, items = GROUP, 0, None, None
+            continue
+        elif token in SIGNS:
+            stack.append((frame, level, box, items))
+            frame, level, box, items = PREFIX, UNARY, (token, at), None
             continue
         else:
-            left = None
+            left = number_value(token) if token[0] == "-" else None
+            if left is None:
+                odd.append(("unexpected", at))
+
+        if opened != OTHER:
+            token = tokens[i]
+            if token == CLOSERS[opened]:
+                i += 1
+            elif token is END:
+                odd.append(("unclosed", i))
+            else:
+                stack.append((frame, level, box, items))
+                frame, level, box, items = opened, 0, left, None
+                if opened == CALL:
+                    items = left.args
+                elif opened == ARRAY:
+                    items, box = left, at
+                else:
+                    key, i = _read_key(tokens, i, odd)
+                    box = (left, key)
+                continue
 
         # `left` is an operand: an operator may follow, or it is what the frame waits for.
         while True:
             token = tokens[i]
-            precedence = PRECEDENCE.get(token, 0)
-            if precedence > level:
-                at = i
-                i += 1
-                if token == ".":
-                    key, i = _member(tokens, i)
-                    left = Operation("Member", key, (left,), at)
-                    continue
-                stack.append((frame, level, box))
-                if token == "[":
-                    frame, level, box = INDEX, 0, (left, at)
-                elif token == "?":
-                    frame, level, box = THEN, 0, (left, at)
-                else:
-                    frame, level, box = BINARY, precedence, (left, SPELLING.get(token, token), at)
-                break
-            if frame == CALL or frame == ARRAY:
-                (box.args if frame == CALL else box.items).append(left)
-                if token == ",":
+            if token != ",":
+                precedence = PRECEDENCE.get(token, 0)
+                if precedence > level:
+                    at = i
                     i += 1
-                    token = tokens[i]
-                if token is not END and token != CLOSERS[frame]:
+                    if token == ".":
+                        key, i = _member(tokens, i)
+                        left = Operation("Member", key, (left,), at)
+                        continue
+                    stack.append((frame, level, box, items))
+                    items = None
+                    if token == "[":
+                        frame, level, box = INDEX, 0, (left, at)
+                    elif token == "?":
+                        frame, level, box = THEN, 0, (left, at)
+                    else:
+                        frame, level, box = BINARY, precedence, (left, SPELLING.get(token, token), at)
                     break
-                left = box if frame == CALL or not SCALARS.issuperset(map(type, box.items)) else box.items
-            elif frame == OBJECT:
-                left, key = box[0], (box[1], left)
-                left.entries.append(key)
+            if items is not None:
+                items.append(left)
                 if token == ",":
                     i += 1
                     token = tokens[i]
-                if token is not END and token != "}":
-                    key, i = _read_key(tokens, i)
+                elif token != CLOSERS[frame] and token is not END:
+                    odd.append(("missing-comma", i))
+                if token != CLOSERS[frame] and token is not END:
+                    break
+                if frame == CALL:
+                    left = box
+                else:
+                    left = items if SCALARS.issuperset(map(type, items)) else Array(items, box)
+            elif frame == OBJECT:
+                box[0].entries.append((box[1], left))
+                left = box[0]
+                if token == ",":
+                    i += 1
+                    token = tokens[i]
+                elif token != "}" and token is not END:
+                    odd.append(("missing-comma", i))
+                if token != "}" and token is not END:
+                    key, i = _read_key(tokens, i, odd)
                     box = (left, key)
                     break
             elif frame == TOP:
                 tokens.pop()
-                return Expression(left, names, states, i)
-            elif frame == BINARY:
-                left = Operation("BinOp", box[1], (box[0], left), box[2])
+                result.node, result.read = left, i
+                return result
             elif frame == THEN:
                 if token == ":":
                     i += 1
+                else:
+                    odd.append(("unexpected", i))
                 frame, box = ELSE, (*box, left)
                 break
-            elif frame == ELSE:
-                left = Operation("Ternary", "", (box[0], box[2], left), box[1])
-            elif frame == INDEX:
-                left = Operation("Index", "", (box[0], left), box[1])
-            elif frame == ASSIGN:
-                left = Operation("Assign", box[0], (left,), box[1])
-            elif frame == PREFIX:
-                left = Operation("UnaryOp", box[0], (left,), box[1])
-            if (frame == GROUP and token == ")") or (frame == INDEX and token == "]") or CLOSERS.get(frame) == token:
-                i += 1
-            frame, level, box = stack.pop()
+            elif frame != GROUP:
+                left = _operation(frame, box, left)
+            if frame in CLOSERS:
+                if CLOSERS[frame] == token:
+                    i += 1
+                else:
+                    odd.append(("unclosed", i))
+            frame, level, box, items = stack.pop()
 
 
-def _read_key(tokens: list[str], i: int) -> tuple[str, int]:
+def _operation(frame: int, box: Any, right: Any) -> Operation:
+    """The operation whose last operand has just been read."""
+    if frame == BINARY:
+        return Operation("BinOp", box[1], (box[0], right), box[2])
+    if frame == ELSE:
+        return Operation("Ternary", "", (box[0], box[2], right), box[1])
+    if frame == INDEX:
+        return Operation("Index", "", (box[0], right), box[1])
+    return Operation("Assign" if frame == ASSIGN else "UnaryOp", box[0], (right,), box[1])
+
+
+def _read_key(tokens: list[str], i: int, odd: list[tuple[str, int]]) -> tuple[str, int]:
     """An object key and the index of the first token of its value."""
+    if FIRST.get(tokens[i][0], OTHER) not in KEYS or tokens[i] in KEYWORDS:
+        odd.append(("bad-key", i))
     key, i = _member(tokens, i)
-    return key, i + 1 if tokens[i] == ":" else i
+    if tokens[i] == ":":
+        return key, i + 1
+    odd.append(("missing-colon", i))
+    return key, i
 
 
 def _member(tokens: list[str], i: int) -> tuple[str, int]:

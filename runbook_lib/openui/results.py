@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .conform import is_element
+from .entries import TooLarge, issues, reached
+from .frames import RAW, tagged
 from .nodes import BUILTINS, STATEMENT_CALLS, Call, StateRef, walk
 from .statements import Statement
-from .tree import RAW, Builder, TooLarge, flatten, reached, tagged
+from .tree import Builder
 
 LIMIT = (
     "The program is too deeply nested, or expands to more than lists of references should. "
@@ -94,7 +96,7 @@ def outcome(
         value = builder.build(statements[name].node)
         result.root = tagged(value, name) if is_element(value) else None
         _declarations(statements, builder, result)
-        result.errors, result.unresolved = flatten(entry)
+        result.errors, result.unresolved = issues(entry)
     except TooLarge:
         error = {"code": "limit-exceeded", "component": "", "path": "", "message": LIMIT, "statementId": name}
         return Outcome(incomplete, count, errors=[error])

@@ -35,13 +35,15 @@ class Statement:
         return self.expression.node
 
 
-def split(tokens: list[str]) -> list[Statement]:
+def split(tokens: list[str], skipped: list[int] | None = None) -> list[Statement]:
     """The statements in `tokens`; lines that are not statements are passed over.
 
     As in lang-core: a line that does not begin with `name =` is skipped up to its newline, whatever
-    brackets it opens, and a statement without an expression is none.
+    brackets it opens, and a statement without an expression is none. `skipped` takes the index of the
+    first token of each such line.
     """
     statements = []
+    passed = [] if skipped is None else skipped
     position, count = 0, len(tokens)
     while position < count:
         token = tokens[position]
@@ -51,6 +53,7 @@ def split(tokens: list[str]) -> list[Statement]:
         begins = FIRST.get(token[0])
         named = begins in (NAME, TYPE, STATE) and token not in KEYWORDS
         if not named or position + 1 >= count or tokens[position + 1] != "=":
+            passed.append(position)
             position = _next_line(tokens, position)
             continue
         start = position + 2
@@ -60,6 +63,8 @@ def split(tokens: list[str]) -> list[Statement]:
             body = [part for part in body if part != "\n"]
         if body:
             statements.append(Statement(token, body, start, position))
+        else:
+            passed.append(start - 2)
     return statements
 
 
