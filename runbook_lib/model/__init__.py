@@ -19,15 +19,12 @@ from ._conversation import Conversation
 from ._loopback import loopback
 from ._service import Chunking, Script, Service
 from ._transport import OfflineTransport
-from ._turns import Answer, Turn, attempts, call, drop, ending, http_error, raw, say, slow, stall
+from ._turns import Answer, Turn, attempts, call, drop, ending, http_error, raw, say, slow, stall, tokens
 
 __all__ = [
     "Answer",
-    "Chunking",
     "Conversation",
-    "OfflineTransport",
     "Script",
-    "Service",
     "Turn",
     "assistant",
     "attempts",
@@ -107,6 +104,7 @@ def _offline(transport: OfflineTransport) -> dict[str, Any]:
         "openai_proxy": None,
         "max_retries": 0,
         "stream_usage": True,
+        "custom_get_token_ids": lambda text: list(range(len(tokens(text)))),  # tiktoken fetches its tables from the web
         "http_client": httpx.Client(transport=transport, trust_env=False),
         "http_async_client": httpx.AsyncClient(transport=transport, trust_env=False),
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 from ._checks import Refusal, check_body, check_http
 from ._conversation import Conversation
-from ._turns import Answer, Attempts, HttpError, Turn, slow
+from ._turns import Answer, Attempts, HttpError, Turn, http_error, slow
 from ._wire import Step, body, completed, encode, stream
 
 Script = Sequence[Turn] | Mapping[str, Sequence[Turn]] | Callable[[Conversation], Turn]
@@ -62,6 +62,8 @@ class Service:
             turn = self._turn(Conversation(request))
         except Refusal as refusal:
             turn = refusal.error
+        except Exception as error:  # of the caller's script: say so, instead of "Connection error"
+            turn = http_error(500, f"The script itself failed: {type(error).__name__}: {error}", code="script_failed")
         return _refused(turn) if isinstance(turn, HttpError) else self._answered(Conversation(request), turn)
 
     def _turn(self, conversation: Conversation) -> Answer | HttpError:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 import httpx
+import openai
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -188,7 +189,10 @@ SHAPES: dict[str, list[dict[str, Any]]] = {
         entry(index=0, id="", function=f(": 1}", "")),
     ],
     "no index": [entry(id="A", type="function", function=f('{"q": 1}', "f"))],
-    "id in every fragment": [entry(index=0, id="A", function=f("", "f")), entry(index=0, id="A", function=f('{"q":1}'))],
+    "id in every fragment": [
+        entry(index=0, id="A", function=f("", "f")),
+        entry(index=0, id="A", function=f('{"q":1}')),
+    ],
     "role and call in one delta": [{"role": "assistant", **WHOLE}],
     "whole chunk with the end in it": [{"choices": [{"index": 0, "delta": WHOLE, "finish_reason": "tool_calls"}]}],
 }  # fmt: skip
@@ -311,6 +315,18 @@ def test_async_runs_take_turns() -> None:
 
     seen = asyncio.run(both())
     assert sum(left != right for left, right in pairwise(seen)) > 20
+
+
+def test_a_script_that_fails_says_so() -> None:
+    def script(conversation: Conversation) -> Turn:
+        raise KeyError("city")
+
+    with pytest.raises(openai.InternalServerError, match="script itself failed: KeyError: 'city'"):
+        chat_model(script).invoke("Hi")
+
+
+def test_tokens_of_a_text_are_counted_without_the_web() -> None:
+    assert chat_model().get_num_tokens("Hello, world") == 5
 
 
 def test_script_must_be_turns() -> None:

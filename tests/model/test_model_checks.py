@@ -68,6 +68,7 @@ def test_good_requests_are_answered(case: str) -> None:
 
 
 SCHEMA = "tools[0].function.parameters"
+NO_TEXT = {"name": "f", "arguments": {}}
 REFUSED: dict[str, tuple[list[Any], dict[str, Any], str | None]] = {
     "no model": ([USER], {"model": ...}, "model"),
     "empty model": ([USER], {"model": ""}, "model"),
@@ -87,9 +88,7 @@ REFUSED: dict[str, tuple[list[Any], dict[str, Any], str | None]] = {
     "assistant says nothing": ([USER, {"role": "assistant", "content": None}, USER], {}, "messages[1].content"),
     "empty tool calls": ([{"role": "assistant", "content": "x", "tool_calls": []}], {}, "messages[0].tool_calls"),
     "call without id": ([{"role": "assistant", "tool_calls": [{**CALL, "id": None}]}], {}, "messages[0]"),
-    "arguments are an object": (
-        [{"role": "assistant", "tool_calls": [{**CALL, "function": {"name": "f", "arguments": {}}}]}], {}, "messages[0]",
-    ),
+    "arguments are an object": ([{**CALLS, "tool_calls": [{**CALL, "function": NO_TEXT}]}], {}, "messages[0]"),
     "call without a result": ([USER, CALLS, USER], {}, "messages[2].role"),
     "call at the end": ([USER, CALLS], {}, "messages[2].role"),
     "one of two results": ([USER, TWO_CALLS, RESULT, USER], {}, "messages[3].role"),
