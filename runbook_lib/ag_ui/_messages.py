@@ -27,6 +27,11 @@ def json_value(value: Any) -> Any:
     return to_jsonable_python(value, fallback=str, inf_nan_mode="null", bytes_mode="base64")
 
 
+def as_json(value: Any) -> str:
+    """`value` as one line of JSON text that can be encoded as UTF-8."""
+    return whole_characters(json.dumps(json_value(value), ensure_ascii=False))
+
+
 def text_of(message: BaseMessage) -> str:
     """The text of a message, whether its content is a string or a list of blocks."""
     return whole_characters(str(message.text))
@@ -45,7 +50,7 @@ def result_of(message: ToolMessage) -> str:
         return whole_characters(content)
     if all(isinstance(block, str) or block.get("type") == "text" for block in content):
         return text_of(message)
-    return json.dumps(json_value(content), ensure_ascii=False)
+    return as_json(content)
 
 
 def same(one: BaseMessage, other: BaseMessage) -> bool:
@@ -56,13 +61,12 @@ def same(one: BaseMessage, other: BaseMessage) -> bool:
 
 
 def messages_in(result: object) -> Iterator[BaseMessage]:
-    """Every message among the values that a node wrote."""
-    if not isinstance(result, Mapping):
-        return
-    for value in result.values():
-        for item in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(item, BaseMessage):
-                yield item
+    """Every message among the values that a task wrote; several writes to one channel come as `$writes`."""
+    for value in result.values() if isinstance(result, Mapping) else ():
+        writes = value["$writes"] if isinstance(value, dict) and "$writes" in value else [value]
+        for write in writes:
+            items = write if isinstance(write, list | tuple) else [write]
+            yield from (item for item in items if isinstance(item, BaseMessage))
 
 
 def as_wire(message: BaseMessage, owner: str | None = None) -> Event:
@@ -84,5 +88,5 @@ def as_wire(message: BaseMessage, owner: str | None = None) -> Event:
 
 
 def _call_as_wire(call_id: str, name: str, arguments: dict[str, Any]) -> Event:
-    function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+    function = {"name": name, "arguments": as_json(arguments)}
     return {"id": call_id, "type": "function", "function": function}

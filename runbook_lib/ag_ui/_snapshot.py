@@ -1,75 +1,104 @@
 """What the client shows, held against what the state says: the source of MESSAGES_SNAPSHOT."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from langchain_core.messages import BaseMessage, RemoveMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 
-from ._messages import Event, as_wire
+from ._messages import Event, as_wire, calls_of, same
 from ._speakers import Subagent
 from ._stream import MessageStream
 
 
 class Transcript:
-    """The conversation as the client should have it.
+    """The conversation as the client has it, and as it should be.
 
-    `known` maps message ids to the messages the client has; None until the first state was seen. `outdated` is
-    True when the client shows something that no longer agrees with the state. Only references are kept, so the
-    cost per superstep does not grow with the thread.
+    `outdated` is True when the client shows something that the state does not hold. `calls` and `answered` are
+    the ids of the tool calls that the client knows, and of those that have a result. Messages are kept as
+    references, so a superstep costs a comparison of identities for each message of the thread and no copy.
     """
 
     def __init__(self) -> None:
-        self.known: dict[str, BaseMessage] | None = None
+        self.begun = False  # True once the first state was seen
         self.outdated = False
+        self.calls: set[str] = set()
+        self.answered: set[str] = set()
+        self._known: dict[str | None, BaseMessage] = {}
         self._state: Sequence[BaseMessage] = ()
         self._since: list[BaseMessage] = []  # written in the running superstep
-        self._aside: list[tuple[Subagent, BaseMessage]] = []  # subagents' messages, which no root state holds
+        self._aside: dict[str | None, tuple[Subagent, BaseMessage]] = {}  # no state of the root holds these
 
-    def get(self, message_id: str | None) -> BaseMessage | None:
-        """The message the client has under this id, or None."""
-        return (self.known or {}).get(message_id or "")
+    def knows(self, message: BaseMessage) -> bool:
+        """True when the client has had this message, in whatever form."""
+        return message.id in self._known or message.id in self._aside
 
     def add(self, message: BaseMessage, subagent: Subagent | None) -> None:
-        """Note a message that a task wrote and the client now has."""
-        if self.known is not None and message.id:
-            self.known[message.id] = message
-        if subagent is None:
-            self._since.append(message)
-        else:
-            self._aside.append((subagent, message))
-
-    def rewrite(self, written: Iterable[BaseMessage], subagent: Subagent | None) -> None:
-        """A task removed messages (summary, repaired history): nothing of it is new, all of it may have changed."""
+        """Note a message that the client now has, as it is in the state."""
         if subagent is not None:
+            self._aside[message.id] = (subagent, message)
             return
-        self.outdated = True
-        for message in written:
-            if not isinstance(message, RemoveMessage):
-                self.add(message, None)
+        self._known[message.id] = message
+        self._since.append(message)
 
-    def advance(self, state: Sequence[BaseMessage]) -> None:
-        """Take the messages of the state after a superstep."""
-        if self.known is None:
-            self.known = {message.id: message for message in state if message.id}
+    def advance(self, state: Sequence[BaseMessage]) -> list[BaseMessage]:
+        """Take the state after a superstep; returns the messages at its end that the client has never had.
+
+        Everything else that differs (messages changed, inserted, or gone) makes the transcript outdated. Of the
+        first state of a run the client is taken to have everything.
+        """
+        if not self.begun:
+            self.begun = True
+            self._take_over(state)
+        unseen: list[BaseMessage] = []
+        for message in state:
+            known = self._known.get(message.id)
+            if known is None:
+                unseen.append(message)
+            elif unseen or not same(known, message):
+                self.outdated = True
+        if len(self._known) + len(unseen) > len(state):
+            self.outdated = True
         self._state = state
         self._since.clear()
+        return [] if self.outdated else unseen
 
-    def as_wire(self, live: Iterable[MessageStream]) -> list[Event]:
-        """All messages of the conversation in wire form, in order, and the client is up to date again.
+    def _take_over(self, state: Sequence[BaseMessage]) -> None:
+        self._known = {message.id: message for message in state}
+        for message in state:
+            self.calls.update(call_id for call_id, _, _ in calls_of(message))
+            if isinstance(message, ToolMessage):
+                self.answered.add(message.tool_call_id)
 
-        Subagents' messages follow the call that started them; messages that still stream come last.
+    def snapshots(self, live: Iterable[MessageStream]) -> Iterator[list[Event]]:
+        """The messages to send, in wire form, so that the client is up to date again.
+
+        A client that gets a snapshot removes, updates and appends, but never moves a message. So where a message
+        was inserted before others that the client has, a first snapshot takes those others away.
         """
-        self.outdated = False
         settled = {message.id: message for message in (*self._state, *self._since)}
-        wire: list[Event] = []
-        for message in settled.values():
-            wire.append(as_wire(message))
-            wire += self._said_for({call["id"] for call in wire[-1].get("toolCalls", ())})
-        for stream in live:
-            if stream.shown and not stream.abandoned and stream.id not in settled:
-                wire.append({"id": stream.id, "role": "assistant", "content": stream.text})
-                if stream.owner is not None:
-                    wire[-1]["subagentRunId"] = stream.owner
-        return wire
+        unfinished = [stream for stream in live if stream.shown and not stream.abandoned and stream.id not in settled]
+        wire = [*self._settled(settled.values()), *map(_unfinished, unfinished)]
+        had = {*self._known, *self._aside, *(stream.id for stream in unfinished)}
+        first_new = next((at for at, message in enumerate(wire) if message["id"] not in had), len(wire))
+        if any(message["id"] in had for message in wire[first_new:]):
+            yield wire[:first_new]
+        yield wire
+        self.outdated = False
+        self._take_over(list(settled.values()))
 
-    def _said_for(self, calls: set[str]) -> list[Event]:
-        return [as_wire(m, agent.id) for agent, m in self._aside if agent.parent_call in calls]
+    def _settled(self, messages: Iterable[BaseMessage]) -> Iterator[Event]:
+        """The settled messages; what a subagent said follows the results of the calls it was started by."""
+        calls: set[str] = set()
+        for message in messages:
+            if not isinstance(message, ToolMessage):
+                yield from self._said_for(calls)
+                calls = {call_id for call_id, _, _ in calls_of(message)}
+            yield as_wire(message)
+        yield from self._said_for(calls)
+
+    def _said_for(self, calls: set[str]) -> Iterator[Event]:
+        return (as_wire(m, agent.id) for agent, m in self._aside.values() if agent.parent_call in calls)
+
+
+def _unfinished(stream: MessageStream) -> Event:
+    message: Event = {"id": stream.id, "role": "assistant", "content": stream.text}
+    return message if stream.owner is None else message | {"subagentRunId": stream.owner}

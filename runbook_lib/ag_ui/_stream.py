@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._messages import Event, whole_characters
+from ._messages import Event, as_json, whole_characters
 
 Emit = Callable[[Event], None]
 
@@ -42,7 +42,7 @@ class ToolCall:
             spelled = json.loads("".join(pieces))
         except ValueError:
             spelled = None
-        return pieces if spelled == self.arguments else [json.dumps(self.arguments, ensure_ascii=False)]
+        return pieces if spelled == self.arguments else [as_json(self.arguments)]
 
 
 @dataclass(slots=True)
@@ -74,6 +74,11 @@ class MessageStream:
     def shown(self) -> bool:
         """True when a client has seen anything of this message."""
         return bool(self.pieces) or any(call.arguments is not None for call in self.calls.values())
+
+    def valid_calls(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """The calls as (id, name, arguments), in the form of `calls_of`."""
+        calls = (self.calls[index] for index in sorted(self.calls))
+        return [(call.id, call.name, call.arguments) for call in calls if call.arguments is not None]
 
     def handle(self, payload: Mapping[str, Any]) -> bool:
         """Translate one protocol event; True when it was the message's last."""

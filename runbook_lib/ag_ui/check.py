@@ -33,18 +33,20 @@ def check_events(
     events: Iterable[Event],
     messages: Iterable[BaseMessage] | None = None,
     *,
+    held: Iterable[Event] = (),
     rules: Iterable[Rule] | None = None,
 ) -> list[Violation]:
     """Every violation in a framed stream of events, in order of position; an empty list means legal.
 
     With `messages` (the messages of the run's final state) the stream must also rebuild exactly these: every
-    assistant and tool message under its own id, with its text, its calls and their arguments. Only what the
-    events themselves show is compared, so a thread's history may be in `messages`.
+    assistant and tool message under its own id, with its text, its calls and their arguments. `held` are the
+    messages, in wire form, that the client had before the run; of those it never had, only what follows the last
+    user message must have reached it.
     """
     stream = list(events)
     found = [violation for rule in (RULES if rules is None else rules) for violation in rule(stream)]
     if messages is not None:
-        found += _true_to_state(stream, list(messages))
+        found += _true_to_state(fold_events(stream, held), [as_wire(message) for message in messages])
     return sorted(found, key=lambda violation: violation.index)
 
 
@@ -58,15 +60,25 @@ def protocol(events: Sequence[Event]) -> Iterator[Violation]:
 
 
 def calls_settle(events: Sequence[Event]) -> Iterator[Violation]:
-    """In a run that succeeded each ended call has one result; never two; and none before its END."""
-    ended = {event["toolCallId"]: index for index, event in _of(events, "TOOL_CALL_END")}
+    """In a run that succeeded each ended call has one result, unless a snapshot settled it or took it away."""
     results = Counter(event.get("toolCallId") for _, event in _of(events, "TOOL_CALL_RESULT"))
-    for call, index in ended.items():
-        if results[call] == 0 and _succeeded(events):
-            yield Violation(index, "result-missing", f"Call '{call}' ended but has no TOOL_CALL_RESULT")
+    snapshots = [index for index, _ in _of(events, "MESSAGES_SNAPSHOT")]
+    for index, event in _of(events, "TOOL_CALL_END"):
+        settled = bool(results[event.get("toolCallId")]) or any(
+            _settles(events[at], event.get("toolCallId")) for at in snapshots if at > index
+        )
+        if not settled and _succeeded(events):
+            message = f"Call '{event.get('toolCallId')}' ended but has no TOOL_CALL_RESULT"
+            yield Violation(index, "result-missing", message)
     for index, event in _of(events, "TOOL_CALL_RESULT"):
         if results[event.get("toolCallId")] > 1:
             yield Violation(index, "result-twice", f"Call '{event.get('toolCallId')}' has several results")
+
+
+def _settles(snapshot: Event, call_id: object) -> bool:
+    """True when a snapshot holds the call's result, or no longer holds the call."""
+    calls = {call.get("id") for message in snapshot["messages"] for call in message.get("toolCalls") or ()}
+    return call_id not in calls or any(message.get("toolCallId") == call_id for message in snapshot["messages"])
 
 
 def ids_are_their_own(events: Sequence[Event]) -> Iterator[Violation]:
@@ -133,18 +145,22 @@ def _succeeded(events: Sequence[Event]) -> bool:
     return last.get("type") == "RUN_FINISHED" and outcome.get("type") == "success"
 
 
-def _true_to_state(events: Sequence[Event], messages: list[BaseMessage]) -> Iterator[Violation]:
-    """What the events rebuild against what the state holds, message by message."""
-    shown = {m["id"]: m for m in fold_events(events) if m.get("subagentRunId") is None}
-    stored = {m["id"]: m for m in map(as_wire, messages)}
-    for message in (*shown.values(), *stored.values()):
+def _true_to_state(client: list[Event], state: list[Event]) -> Iterator[Violation]:
+    """What the client holds against what the state holds, message by message."""
+    for message in (*client, *state):
         message.pop("error", None)  # only a snapshot can say that a tool failed; a result cannot
+    shown = {m["id"]: m for m in client if m.get("subagentRunId") is None and m["role"] != "reasoning"}
+    stored = {m["id"]: m for m in state}
     for message_id, message in shown.items():
         if message_id not in stored:
             yield Violation(-1, "not-in-state", f"The client shows message '{message_id}', the state has none")
-        elif message != stored[message_id]:
+        elif _content(message) != _content(stored[message_id]):
             yield Violation(-1, "differs", f"Message '{message_id}': client {message}, state {stored[message_id]}")
-    last = max((index for index, m in enumerate(stored.values()) if m["role"] == "user"), default=-1)
-    for message in list(stored.values())[last + 1 :]:
+    last = max((index for index, m in enumerate(state) if m["role"] == "user"), default=-1)
+    for message in state[last + 1 :]:
         if message["id"] not in shown and (message.get("content") or message.get("toolCalls")):
             yield Violation(-1, "lost", f"Message '{message['id']}' is in the state and never reached the client")
+
+
+def _content(message: Event) -> Event:
+    return {key: value for key, value in message.items() if value}

@@ -3,12 +3,11 @@
 import asyncio
 import os
 import re
-import warnings
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
-from langchain_core._api import LangChainBetaWarning
+from langchain_core._api import suppress_langchain_beta_warning
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
@@ -16,10 +15,6 @@ from langgraph.types import Interrupt
 
 from ._messages import Event, json_value
 from .transformer import OpenUIStreamTransformer
-
-# A transformer needs version="v3", which langgraph 1.2 still marks as beta. The notebook says so in words; a
-# warning in every reader's output would add nothing.
-warnings.filterwarnings("ignore", "The v3 streaming protocol on Pregel", LangChainBetaWarning)
 
 Graph = Pregel[Any, Any, Any, Any]
 
@@ -44,7 +39,8 @@ def run_events(
     config, frame = _frame(config, run_id)
     yield frame | {"type": "RUN_STARTED"}
     try:
-        run = graph.stream_events(_identified(input), config, version="v3", **_transformers(graph, kwargs))
+        with suppress_langchain_beta_warning():  # version="v3", which transformers need, is still marked so
+            run = graph.stream_events(_identified(input), config, version="v3", **_transformers(graph, kwargs))
         yield from run.extensions["openui"]
         yield _finished(frame, run.interrupts)
     except Exception as error:
@@ -67,7 +63,8 @@ async def arun_events(
     yield frame | {"type": "RUN_STARTED"}
     run = None
     try:
-        run = await graph.astream_events(_identified(input), config, version="v3", **_transformers(graph, kwargs))
+        with suppress_langchain_beta_warning():
+            run = await graph.astream_events(_identified(input), config, version="v3", **_transformers(graph, kwargs))
         async for event in run.extensions["openui"]:
             yield event
         yield _finished(frame, await run.interrupts())
@@ -118,15 +115,18 @@ def _finished(frame: Event, interrupts: Iterable[Interrupt], outcome: str = "suc
 
 
 def _interrupt(interrupt: Interrupt) -> Event:
-    """An interrupt as AG-UI describes it; `Command(resume={id: value})` answers it."""
+    """An interrupt as AG-UI describes it; `Command(resume={id: value})` answers it.
+
+    `HumanInTheLoopMiddleware` asks for one call (`interrupt_mode="per_call"`) or for all calls of a message at once.
+    """
     value = json_value(interrupt.value)
-    requests = value.get("action_requests") if isinstance(value, dict) else None
-    described: Event = {"id": interrupt.id, "reason": "tool_approval" if requests else "interrupt"}
-    if isinstance(value, str):
-        described["message"] = value
-    elif requests:
-        described["message"] = str(requests[0].get("description", ""))
-    return described | {"metadata": {"value": value}}
+    asked: Event = value if isinstance(value, dict) else {"description": value if isinstance(value, str) else None}
+    requests = asked.get("action_requests") or [asked]
+    approval = "action_requests" in asked or asked.get("type") == "tool_approval"
+    described: Event = {"id": interrupt.id, "reason": "tool_approval" if approval else "interrupt"}
+    described |= {"message": requests[0].get("description"), "toolCallId": asked.get("tool_call_id")}
+    described |= {"responseSchema": interrupt.response_schema, "metadata": {"value": value}}
+    return {key: field for key, field in described.items() if field is not None}
 
 
 def _failed(error: BaseException) -> Event:

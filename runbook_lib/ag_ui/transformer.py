@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolM
 from langgraph.stream import StreamChannel, StreamTransformer
 from langgraph.stream._types import ProtocolEvent  # no public home in langgraph 1.2
 
-from ._messages import Event, calls_of, json_value, messages_in, result_of, same, text_of
+from ._messages import Event, calls_of, json_value, messages_in, result_of, text_of
 from ._snapshot import Transcript
 from ._speakers import Speakers, Subagent, task_of
 from ._stream import MessageStream, ToolCall
@@ -34,8 +34,8 @@ class OpenUIStreamTransformer(StreamTransformer):
         self._channel: StreamChannel[Event] = StreamChannel("openui")
         self._speakers = Speakers(self._emit)
         self._transcript = Transcript()
-        self._streams: dict[str, MessageStream | None] = {}  # by the model call's run id
-        self._calls: set[str] = set()  # tool calls the client knows
+        self._streams: dict[str, MessageStream] = {}  # by the model call's run id
+        self._started: set[str] = set()  # tool calls named in this stream: a result may follow
         self._state_changed = False
         self._now = 0
         self._handlers = {
@@ -69,8 +69,7 @@ class OpenUIStreamTransformer(StreamTransformer):
 
     def _close(self, error: BaseException | None) -> None:
         for stream in self._streams.values():
-            if stream is not None:
-                stream.close()
+            stream.close()
         self._streams.clear()
         self._speakers.close_all(error, suspended=error is None)
 
@@ -84,41 +83,40 @@ class OpenUIStreamTransformer(StreamTransformer):
         payload, metadata = data
         if not isinstance(payload, dict):
             return  # whole messages are taken from the task's result, where they have their final ids
-        run_id = metadata["run_id"]
         if payload["event"] == "message-start":
-            self._streams[run_id] = self._open(namespace, payload, metadata)
-        stream = self._streams.get(run_id)
+            self._open(namespace, payload, metadata)
+        stream = self._streams.get(metadata["run_id"])
         if stream is not None and not stream.abandoned and stream.handle(payload):
             for index in sorted(stream.calls):
                 self._send_call(stream, stream.calls[index])
 
-    def _open(self, namespace: tuple[str, ...], payload: Any, metadata: Any) -> MessageStream | None:
+    def _open(self, namespace: tuple[str, ...], payload: Any, metadata: Any) -> None:
         if self._speakers.internal(metadata, payload.get("role")):
-            return None
+            return
         subagent = self._speakers.at(namespace, metadata)
         task = task_of(metadata)
         self._abandon(task)
-        return MessageStream(payload["id"], task, subagent.id if subagent else None, self._emit)
+        stream = MessageStream(payload["id"], task, subagent.id if subagent else None, self._emit)
+        self._streams[metadata["run_id"]] = stream
 
     def _abandon(self, task: str) -> None:
         """A task that starts a new message while one is unfinished has been retried: take the half away."""
-        halves = [s for s in self._live() if s.task == task and not s.finished and s.shown]
-        for stream in halves:
-            stream.close()
-            stream.abandoned = True
-        if halves and self._transcript.known is not None:
+        for stream in self._streams.values():
+            if stream.task == task and not stream.finished and not stream.abandoned:
+                stream.close()
+                stream.abandoned = True
+                self._transcript.outdated |= stream.shown
+        if self._transcript.outdated and self._transcript.begun:
             self._send_snapshot()
-
-    def _live(self) -> list[MessageStream]:
-        return [stream for stream in self._streams.values() if stream is not None]
 
     def _send_call(self, stream: MessageStream, call: ToolCall) -> None:
         if call.arguments is None:
             stream.emit_invalid(call)
-        elif call.id in self._calls:
+        elif call.id in self._transcript.calls:
             self._transcript.outdated = True  # an id used twice cannot be started twice; a snapshot can show it
         else:
-            self._calls.add(call.id)
+            self._transcript.calls.add(call.id)
+            self._started.add(call.id)
             stream.emit_call(call)
 
     # -- tasks: what was kept ----------------------------------------------------------------------------------
@@ -129,44 +127,35 @@ class OpenUIStreamTransformer(StreamTransformer):
             self._speakers.started(task)
             return
         ended = self._speakers.finished(task)
-        streams = self._take(task["id"], ended)
-        written = list(messages_in(task.get("result")))
-        self._settle(streams, written, subagent)
+        self._settle(self._take(task["id"], ended), list(messages_in(task.get("result"))), subagent)
         if not namespace and set(task.get("result") or ()) - {"messages"}:
             self._state_changed = True
 
-    def _take(self, task: str, ended: Subagent | None) -> dict[str, MessageStream]:
-        """The streams that end with this task (and with the subagent inside it), closed and forgotten."""
-        gone = {
-            run_id: stream
-            for run_id, stream in self._streams.items()
-            if stream is None or stream.task == task or (ended is not None and stream.owner == ended.id)
-        }
-        for run_id in gone:
-            del self._streams[run_id]
-        streams = {stream.id: stream for stream in gone.values() if stream is not None}
-        for stream in streams.values():
+    def _take(self, task: str, ended: Subagent | None) -> dict[str | None, MessageStream]:
+        """The streams that end with this task (and with the subagent inside it), closed and forgotten, by id."""
+        owner = ended.id if ended is not None else ""
+        gone = [run_id for run_id, stream in self._streams.items() if stream.task == task or stream.owner == owner]
+        streams = [self._streams.pop(run_id) for run_id in gone]
+        for stream in streams:
             stream.close()
-        return streams
+        return {stream.id: stream for stream in streams}
 
-    def _settle(self, streams: dict[str, MessageStream], written: list[BaseMessage], subagent: Subagent | None) -> None:
+    def _settle(
+        self, streams: dict[str | None, MessageStream], written: list[BaseMessage], subagent: Subagent | None
+    ) -> None:
         kept = {message.id for message in written}
-        if any(stream.shown and stream.id not in kept for stream in streams.values()):
+        if any(stream.shown and not stream.abandoned and stream.id not in kept for stream in streams.values()):
             self._transcript.outdated = True
         if any(isinstance(message, RemoveMessage) for message in written):
-            self._transcript.rewrite(written, subagent)
-            return
+            return  # a rewritten history: the state after the superstep tells what is new
         for message in written:
-            self._settle_one(streams.get(message.id or ""), message, subagent)
+            if message.id is not None and not self._transcript.knows(message):
+                self._settle_one(streams.get(message.id), message, subagent)
 
     def _settle_one(self, stream: MessageStream | None, message: BaseMessage, subagent: Subagent | None) -> None:
-        before = self._transcript.get(message.id)
-        if stream is not None and before is None:
-            if stream.abandoned or stream.text != text_of(message) or _sent(stream) != calls_of(message):
-                self._transcript.outdated = True
-        elif before is None:
+        if stream is None:
             self._show(message, subagent)
-        elif not same(before, message):
+        elif stream.abandoned or stream.text != text_of(message) or stream.valid_calls() != calls_of(message):
             self._transcript.outdated = True
         self._transcript.add(message, subagent)
 
@@ -185,12 +174,16 @@ class OpenUIStreamTransformer(StreamTransformer):
             self._transcript.outdated = True  # AG-UI has no event for a new user or system message
 
     def _show_result(self, message: ToolMessage, owner: str | None) -> None:
-        if message.tool_call_id not in self._calls and owner is None:
-            self._send_snapshot()  # the call was made in an earlier run: the client must know it first
-        if message.tool_call_id in self._calls:
-            event: Event = {"type": "TOOL_CALL_RESULT", "messageId": message.id}
-            event |= {"toolCallId": message.tool_call_id, "content": result_of(message), "role": "tool"}
-            self._emit(event if owner is None else event | {"subagentRunId": owner})
+        call = message.tool_call_id
+        if call not in self._transcript.calls or call in self._transcript.answered:
+            self._transcript.outdated = True  # the client would put it in the wrong place
+            return
+        if call not in self._started:
+            self._send_snapshot()  # the call was made in an earlier run: this stream must name it first
+        self._transcript.answered.add(call)
+        event: Event = {"type": "TOOL_CALL_RESULT", "messageId": message.id, "toolCallId": call}
+        event |= {"content": result_of(message), "role": "tool"}
+        self._emit(event if owner is None else event | {"subagentRunId": owner})
 
     # -- values, tools, custom -----------------------------------------------------------------------------------
 
@@ -198,18 +191,23 @@ class OpenUIStreamTransformer(StreamTransformer):
         if namespace or not isinstance(state, dict):
             return
         if isinstance(state.get("messages"), list):
-            self._transcript.advance(state["messages"])
-            if self._transcript.outdated:
-                self._send_snapshot()
+            self._compare(state["messages"])
         if self._state_changed:
             self._state_changed = False
             snapshot = json_value({key: value for key, value in state.items() if key != "messages"})
             self._emit({"type": "STATE_SNAPSHOT", "snapshot": snapshot})
 
+    def _compare(self, messages: list[BaseMessage]) -> None:
+        for message in self._transcript.advance(messages):
+            self._show(message, None)
+            self._transcript.add(message, None)
+        if self._transcript.outdated:
+            self._send_snapshot()
+
     def _send_snapshot(self) -> None:
-        messages = self._transcript.as_wire(self._live())
-        self._calls.update(call["id"] for message in messages for call in message.get("toolCalls", ()))
-        self._emit({"type": "MESSAGES_SNAPSHOT", "messages": messages})
+        for messages in self._transcript.snapshots(self._streams.values()):
+            self._started.update(call["id"] for message in messages for call in message.get("toolCalls", ()))
+            self._emit({"type": "MESSAGES_SNAPSHOT", "messages": messages})
 
     def _on_tool(self, namespace: tuple[str, ...], data: Any) -> None:
         if data["event"] == "tool-output-delta":
@@ -224,8 +222,3 @@ class OpenUIStreamTransformer(StreamTransformer):
         subagent = self._speakers.at(namespace, {})
         self._emit(event if subagent is None else event | {"subagentRunId": subagent.id})
 
-
-def _sent(stream: MessageStream) -> list[tuple[str, str, dict[str, Any]]]:
-    """The calls of a streamed message that were valid, in the form of `calls_of`."""
-    calls = (stream.calls[index] for index in sorted(stream.calls))
-    return [(call.id, call.name, call.arguments) for call in calls if call.arguments is not None]
