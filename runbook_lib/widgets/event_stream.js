@@ -11,10 +11,12 @@ const KINDS = [
   ["other", "○"],
 ];
 const SYMBOLS = Object.fromEntries(KINDS);
+const ZOOMS = [1, 4, 16, 64, 256];
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const LANE_HEIGHT = 40;
 const ROW_HEIGHT = 24;
 const OVERSCAN = 4;
+const GAP_LABEL_WIDTH = 96;
 const EDGE = 14; // px kept free at both ends of a track
 const BAR = { y: 12, height: 16 };
 const JSON_LIMIT = 200_000;
@@ -83,15 +85,17 @@ function addPacket(store, { revision, start, events, rows, lanes }) {
 
 /** Build one view; returns its clean-up. */
 function createView(model, el, store) {
-  const view = { model, store, id: `esv${++viewCount}`, frame: 0, clock: null, speaking: true };
-  view.guard = (callback) => (...args) => {
-    try {
-      return callback(...args);
-    } catch (error) {
-      showError(view, error);
-      return undefined;
-    }
-  };
+  const view = { model, store, id: `esv${++viewCount}`, frame: 0, clock: null, from: 0 };
+  view.guard =
+    (callback) =>
+    (...args) => {
+      try {
+        return callback(...args);
+      } catch (error) {
+        showError(view, error);
+        return undefined;
+      }
+    };
   buildFrame(view, el);
   const redraw = view.guard(() => draw(view));
   view.schedule = () => {
@@ -104,7 +108,7 @@ function createView(model, el, store) {
   const watched = [
     ["change:cursor", view.guard(() => readCursor(view))],
     ["change:kinds change:_violations", view.guard(() => readChoices(view))],
-    ["change:speed change:axis", view.guard(() => redrawAll(view))],
+    ["change:speed change:axis change:zoom", view.guard(() => redrawAll(view))],
   ];
   store.listeners.add(onData);
   watched.forEach(([names, callback]) => model.on(names, callback));
@@ -129,6 +133,7 @@ function readStore(view) {
   if (error) throw error;
   view.order = lanes.map((_, place) => place);
   view.order.sort((a, b) => lanes[a].order[0] - lanes[b].order[0] || lanes[a].order[1] - lanes[b].order[1]);
+  view.run = lanes.filter((lane) => lane.family === "run").at(-1);
   view.times = readTimes(events);
   view.moments = playbackMoments(events.length, view.times);
   readChoices(view);
@@ -139,7 +144,8 @@ function readChoices(view) {
   const found = view.model.get("_violations");
   view.violations = new Map();
   found.forEach((each) => {
-    if (each.index !== null) view.violations.set(each.index, [...(view.violations.get(each.index) ?? []), each]);
+    if (each.index !== null)
+      view.violations.set(each.index, [...(view.violations.get(each.index) ?? []), each]);
   });
   view.wholeRun = found.filter((each) => each.index === null);
   view.kinds = new Set(view.model.get("kinds"));
@@ -288,7 +294,10 @@ function buildFrame(view, el) {
   view.error = make("div", { class: "esv-error", role: "alert", hidden: "" });
   view.summary = make("div", { class: "esv-summary" });
   view.alarm = make("button", { class: "esv-alarm", type: "button", hidden: "" });
-  view.alarm.addEventListener("click", view.guard(() => nextViolation(view)));
+  view.alarm.addEventListener(
+    "click",
+    view.guard(() => nextViolation(view)),
+  );
   buildFilters(view);
   buildAxisChoice(view);
   buildLanes(view);
@@ -305,21 +314,36 @@ function buildFrame(view, el) {
     view.lanesPanel,
     view.transport,
     view.filters,
-    make("div", { class: "esv-detail" }, view.list, make("div", { class: "esv-event" }, view.note, view.json)),
+    make(
+      "div",
+      { class: "esv-detail" },
+      view.list,
+      make("div", { class: "esv-event" }, view.note, view.json),
+    ),
     view.spoken,
   );
-  view.root.addEventListener("keydown", view.guard((event) => onKey(view, event)));
+  view.root.addEventListener(
+    "keydown",
+    view.guard((event) => onKey(view, event)),
+  );
   el.append(view.root);
 }
 
 function buildFilters(view) {
-  view.filters = make("div", { class: "esv-filters", role: "toolbar", "aria-label": "Kinds of events listed" });
+  view.filters = make("div", {
+    class: "esv-filters",
+    role: "toolbar",
+    "aria-label": "Kinds of events listed",
+  });
   view.chips = KINDS.map(([kind, symbol], place) => {
     const count = make("span", { class: "esv-count" });
     const mark = make("span", { class: "esv-symbol", "aria-hidden": "true" }, symbol);
     const attributes = { class: `esv-chip esv-${kind}`, type: "button", tabindex: place ? "-1" : "0" };
     const chip = make("button", { ...attributes, "data-kind": kind }, mark, kind, count);
-    chip.addEventListener("click", view.guard(() => toggleKind(view, kind)));
+    chip.addEventListener(
+      "click",
+      view.guard(() => toggleKind(view, kind)),
+    );
     view.filters.append(chip);
     return { kind, chip, count };
   });
@@ -331,11 +355,26 @@ function toggleKind(view, kind) {
 }
 
 function buildAxisChoice(view) {
-  const select = make("select", { "aria-label": "Lanes along" }, make("option", { value: "time" }, "by time"));
+  const select = make(
+    "select",
+    { "aria-label": "Lanes along" },
+    make("option", { value: "time" }, "by time"),
+  );
   select.append(make("option", { value: "order" }, "by order"));
-  select.addEventListener("change", view.guard(() => saveState(view, "axis", select.value)));
+  select.addEventListener(
+    "change",
+    view.guard(() => saveState(view, "axis", select.value)),
+  );
   view.axis = select;
-  view.axisChoice = make("label", { class: "esv-choice" }, "Lanes", select);
+  view.zoom = make("select", { "aria-label": "Zoom of the lanes" });
+  ZOOMS.forEach((zoom) =>
+    view.zoom.append(make("option", { value: String(zoom) }, zoom === 1 ? "whole run" : `${zoom}×`)),
+  );
+  view.zoom.addEventListener(
+    "change",
+    view.guard(() => saveState(view, "zoom", Number(view.zoom.value))),
+  );
+  view.axisChoice = make("div", { class: "esv-choice" }, "Lanes", select, view.zoom);
 }
 
 function buildLanes(view) {
@@ -343,7 +382,12 @@ function buildLanes(view) {
   view.veil = make("div", { class: "esv-veil", "aria-hidden": "true" });
   view.lanes = make(
     "div",
-    { class: "esv-lanes", tabindex: "0", role: "listbox", "aria-label": "Lanes: messages, tool calls and the run" },
+    {
+      class: "esv-lanes",
+      tabindex: "0",
+      role: "listbox",
+      "aria-label": "Lanes: messages, tool calls and the run",
+    },
     view.laneRows,
   );
   view.ruler = make("div", { class: "esv-ruler", "aria-hidden": "true" });
@@ -363,7 +407,9 @@ function buildLegend() {
     ["esv-key-state", "state"],
     ["esv-key-cross", "violation"],
   ];
-  const items = entries.map(([name, text]) => make("li", {}, make("i", { class: name, "aria-hidden": "true" }), text));
+  const items = entries.map(([name, text]) =>
+    make("li", {}, make("i", { class: name, "aria-hidden": "true" }), text),
+  );
   return make("ul", { class: "esv-legend" }, ...items);
 }
 
@@ -380,12 +426,24 @@ function buildTransport(view) {
     moveTo(view, index);
   };
   view.playButton = button("Play", "play", () => togglePlay(view));
-  view.scrub = make("input", { class: "esv-scrub", type: "range", min: "0", step: "1", "aria-label": "Event" });
-  view.scrub.addEventListener("input", view.guard(() => jump(Number(view.scrub.value))));
+  view.scrub = make("input", {
+    class: "esv-scrub",
+    type: "range",
+    min: "0",
+    step: "1",
+    "aria-label": "Event",
+  });
+  view.scrub.addEventListener(
+    "input",
+    view.guard(() => jump(Number(view.scrub.value))),
+  );
   view.position = make("output", { class: "esv-position" });
   view.speed = make("select", { "aria-label": "Playback speed" });
   SPEEDS.forEach((speed) => view.speed.append(make("option", { value: String(speed) }, `${speed}×`)));
-  view.speed.addEventListener("change", view.guard(() => saveState(view, "speed", Number(view.speed.value))));
+  view.speed.addEventListener(
+    "change",
+    view.guard(() => saveState(view, "speed", Number(view.speed.value))),
+  );
   view.transport = make(
     "div",
     { class: "esv-transport", role: "group", "aria-label": "Playback" },
@@ -405,12 +463,15 @@ function buildList(view) {
   const attributes = { class: "esv-list", tabindex: "0", role: "listbox", "aria-label": "Events" };
   view.list = make("div", attributes, view.listRows);
   view.list.addEventListener("scroll", view.schedule);
-  view.list.addEventListener("click", view.guard((event) => {
-    const row = event.target.closest("[data-index]");
-    if (!row) return;
-    pause(view);
-    moveTo(view, Number(row.dataset.index));
-  }));
+  view.list.addEventListener(
+    "click",
+    view.guard((event) => {
+      const row = event.target.closest("[data-index]");
+      if (!row) return;
+      pause(view);
+      moveTo(view, Number(row.dataset.index));
+    }),
+  );
 }
 
 // ---------------------------------------------------------------- input
@@ -449,7 +510,8 @@ function onKey(view, event) {
 }
 
 function keyAction(view, target, key) {
-  if (target.matches("select") || target === view.json) return key === " " && target === view.json ? togglePlay : null;
+  if (target.matches("select") || target === view.json)
+    return key === " " && target === view.json ? togglePlay : null;
   if (target.matches("button") && (key === " " || key === "Enter")) return null;
   if (view.filters.contains(target)) return chipAction(view, target, key);
   if (target === view.lanes && (key === "ArrowDown" || key === "ArrowUp")) {
@@ -491,7 +553,9 @@ function pointAt(view, event) {
 }
 
 function nearest(view, indexes, x) {
-  return indexes.reduce((best, index) => (Math.abs(xOf(view, index) - x) < Math.abs(xOf(view, best) - x) ? index : best));
+  return indexes.reduce((best, index) =>
+    Math.abs(xOf(view, index) - x) < Math.abs(xOf(view, best) - x) ? index : best,
+  );
 }
 
 // ---------------------------------------------------------------- drawing
@@ -500,9 +564,10 @@ function draw(view) {
   const count = view.store.events.length;
   view.root.classList.toggle("esv-narrow", view.root.clientWidth < 620);
   view.trackWidth = Math.max(80, view.lanes.clientWidth - labelWidth(view));
-  drawHeader(view, count);
+  if (view.stale) drawHeader(view, count);
   drawTransport(view, count);
   scrollToCursor(view);
+  slideToCursor(view);
   drawLanes(view);
   drawVeil(view);
   drawList(view);
@@ -520,24 +585,26 @@ function plural(count, noun) {
 
 function drawHeader(view, count) {
   const { rows, lanes } = view.store;
-  const runs = lanes.filter((lane) => lane.family === "run");
-  const run = runs.at(-1);
-  const state = !run ? "no events yet" : run.failed ? "run failed" : run.end === null ? "run is open" : "run finished";
-  view.summary.replaceChildren(
-    make("strong", {}, plural(count, "event")),
-    ` in ${plural(lanes.length, "lane")} · ${state}`,
-  );
-  const broken = [...view.violations.values()].flat().length + view.wholeRun.length;
-  view.alarm.hidden = !broken;
-  view.alarm.textContent = `✕ ${plural(broken, "violation")}`;
-  view.alarm.title = [...view.wholeRun, ...[...view.violations.values()].flat()].map((each) => each.rule).join(", ");
+  const facts = ` in ${plural(lanes.length, "lane")} · ${runState(view)}`;
+  view.summary.replaceChildren(make("strong", {}, plural(count, "event")), facts);
+  const found = view.model.get("_violations");
+  view.alarm.hidden = !found.length;
+  view.alarm.textContent = `✕ ${plural(found.length, "violation")}`;
+  view.alarm.title = found.map((each) => each.rule).join(", ");
   view.axis.value = view.times ? view.model.get("axis") : "order";
   view.axis.disabled = !view.times;
-  if (!view.stale) return;
+  view.root.style.setProperty("--esv-rows", count);
+  view.zoom.value = String(view.model.get("zoom"));
   view.chips.forEach(({ kind, chip, count: badge }) => {
     chip.setAttribute("aria-pressed", String(view.kinds.has(kind)));
     badge.textContent = rows.reduce((sum, row) => sum + (row.kind === kind), 0).toLocaleString("en");
   });
+}
+
+function runState({ run, store }) {
+  if (!store.events.length) return "no events yet";
+  if (!run || run.end === null) return "run is open";
+  return run.failed ? "✕ run failed" : "run finished";
 }
 
 function drawTransport(view, count) {
@@ -553,7 +620,7 @@ function drawTransport(view, count) {
   view.scrub.setAttribute("aria-valuetext", describe(view, view.cursor));
   view.scrub.style.setProperty("--esv-done", `${count > 1 ? (view.cursor / (count - 1)) * 100 : 0}%`);
   view.position.textContent = `${(view.cursor + 1).toLocaleString("en")} / ${count.toLocaleString("en")}`;
-  view.speed.value = String(view.model.get("speed"));
+  if (view.stale) view.speed.value = String(view.model.get("speed"));
   if (!playing) view.spoken.textContent = describe(view, view.cursor);
 }
 
@@ -564,12 +631,29 @@ function describe(view, index) {
   return `event ${index}, ${row.type}, ${view.store.lanes[row.lane].name}${broken}`;
 }
 
-/** Position of an event on a track, in px. */
-function xOf(view, index) {
+/** Position of an event in the run, from 0 to 1. */
+function shareOf(view, index) {
   const last = view.store.events.length - 1;
-  const byTime = view.times && view.model.get("axis") === "time";
-  const share = byTime ? view.times[index] / view.times[last] : last > 0 ? index / last : 0;
-  return EDGE + share * (view.trackWidth - 2 * EDGE);
+  if (view.times && view.model.get("axis") === "time") return view.times[index] / view.times[last];
+  return last > 0 ? index / last : 0;
+}
+
+/** Position of an event on a track, in px; zoomed in, it may be off either end. */
+function xOf(view, index) {
+  return xOfShare(view, shareOf(view, index));
+}
+
+function xOfShare(view, share) {
+  return EDGE + (share - view.from) * view.model.get("zoom") * (view.trackWidth - 2 * EDGE);
+}
+
+/** Zoomed in, move the tracks when the cursor nears their edge. */
+function slideToCursor(view) {
+  const width = 1 / view.model.get("zoom");
+  const share = view.store.events.length ? shareOf(view, view.cursor) : 0;
+  const inside = share >= view.from + width * 0.1 && share <= view.from + width * 0.9;
+  const from = inside ? view.from : share - width / 2;
+  view.from = Math.max(0, Math.min(from, 1 - width));
 }
 
 /** Keep the selected event's row and lane in sight, once per move, so that scrolling by hand stays possible. */
@@ -601,7 +685,7 @@ function onScreen(box, height, count) {
 function drawLanes(view) {
   const places = onScreen(view.lanes, LANE_HEIGHT, view.order.length);
   const selected = view.store.rows[view.cursor]?.lane;
-  const key = `${places[0]} ${places.length} ${view.trackWidth} ${view.axis.value}`;
+  const key = `${places[0]} ${places.length} ${view.trackWidth} ${view.from}`;
   if (view.stale || key !== view.laneKey) {
     view.laneKey = key;
     view.laneRows.replaceChildren(...places.map((place) => drawLane(view, place)));
@@ -610,7 +694,7 @@ function drawLanes(view) {
   [...view.laneRows.children].forEach((row) => {
     const place = Number(row.dataset.lane);
     row.setAttribute("aria-selected", String(place === selected));
-    const status = laneStatus(view.store.lanes[place], view.cursor);
+    const status = laneStatus(view, view.store.lanes[place]);
     if (row.status.textContent !== status) row.status.textContent = status;
   });
   view.lanes.setAttribute("aria-activedescendant", `${view.id}-lane${selected}`);
@@ -640,31 +724,45 @@ function drawLane(view, place) {
   return row;
 }
 
+/** True when the run the events belong to has ended by then. */
+function isOver(view, cursor) {
+  return Boolean(view.run) && view.run.end !== null && view.run.end <= cursor;
+}
+
 /** What a lane is doing when the cursor's event has just happened. */
-function laneStatus(lane, cursor) {
+function laneStatus(view, lane) {
+  const { cursor } = view;
   if (cursor < lane.first) return "not started";
   const reached = (index) => index !== null && index <= cursor;
   if (lane.family === "call") {
     if (reached(lane.result)) return "◆ result";
-    return reached(lane.end) ? "tool is running" : "writing arguments";
+    if (!reached(lane.end)) return "writing arguments";
+    return isOver(view, cursor) ? "✕ no result" : "tool is running";
   }
   if (reached(lane.end)) return lane.failed ? "✕ failed" : "✓ done";
   return lane.family === "run" || lane.family === "subagent" ? "running" : "writing";
 }
 
-/** A lane's track: bar, ticks, gap, marks and violations; a handful of elements however many events it has. */
+/** A lane's track: bar, gap, marks and violations; a handful of elements however many events it has. */
 function drawTrack(view, lane) {
-  const svg = makeSvg("svg", { class: "esv-track", width: view.trackWidth, height: LANE_HEIGHT, "aria-hidden": "true" });
-  const x = (index) => xOf(view, index);
+  const size = { width: view.trackWidth, height: LANE_HEIGHT };
+  const svg = makeSvg("svg", { class: "esv-track", ...size, "aria-hidden": "true" });
+  if (xOf(view, lane.last) < 0 || xOf(view, lane.first) > view.trackWidth) return svg;
+  const x = (index) => Math.max(-EDGE, Math.min(xOf(view, index), view.trackWidth + EDGE));
+  const written = lane.indexes.filter((index) => index !== lane.result);
   const from = x(lane.start ?? lane.first);
-  const until = x(lane.end ?? lane.indexes.filter((index) => index !== lane.result).at(-1) ?? lane.first);
-  if (lane.family === "run") svg.append(makeSvg("path", { class: "esv-line", d: `M${from} 20H${Math.max(until, from + 1)}` }));
-  else if (lane.start !== null || lane.end !== null || lane.indexes.length > 1 || lane.result === null) drawBar(svg, lane, from, until);
-  if (lane.family === "call" && lane.end !== null) drawGap(view, svg, lane, until);
-  drawMarks(view, svg, lane);
+  const until = x(lane.end ?? written.at(-1) ?? lane.first);
+  if (lane.family === "run") drawLine(svg, from, until);
+  else if (written.length) drawBar(svg, lane, from, until);
+  if (lane.family === "call" && lane.end !== null) drawGap(view, svg, lane, x);
+  drawMarks(view, svg, written, lane);
   if (lane.result !== null) svg.append(makeSvg("path", { class: "esv-result", d: diamond(x(lane.result)) }));
   lane.indexes.forEach((index) => view.violations.has(index) && drawViolation(view, svg, index));
   return svg;
+}
+
+function drawLine(svg, from, until) {
+  svg.append(makeSvg("path", { class: "esv-line", d: `M${from} 20H${Math.max(until, from + 1)}` }));
 }
 
 function drawBar(svg, lane, from, until) {
@@ -674,83 +772,104 @@ function drawBar(svg, lane, from, until) {
 }
 
 /** From END to RESULT the tool runs: hatched, named, and open-ended while there is no result. */
-function drawGap(view, svg, lane, from) {
-  const lastX = xOf(view, view.store.events.length - 1);
-  const until = lane.result === null ? lastX : xOf(view, lane.result);
+function drawGap(view, svg, lane, x) {
+  const from = x(lane.end);
+  const until = x(lane.result ?? view.store.events.length - 1);
   const width = Math.max(until - from, 3);
-  const text = lane.result === null && view.store.lanes[view.order[0]].end !== null ? "no result came" : "tool is running";
   svg.append(makeSvg("rect", { class: "esv-gap", x: from, y: BAR.y + 2, width, height: BAR.height - 4 }));
   const hatch = [];
-  for (let at = from + 4; at < from + width; at += 6) hatch.push(`M${at} ${BAR.y + BAR.height - 2}l4 -${BAR.height - 4}`);
+  for (let at = from + 4; at < from + width; at += 6) hatch.push(`M${at} 26l4 -12`);
   svg.append(makeSvg("path", { class: "esv-hatch", d: hatch.join("") }));
-  drawGapLabel(view, svg, text, from, until);
+  drawGapLabel(view, svg, lane, x(lane.start ?? lane.first), from, until);
 }
 
-function drawGapLabel(view, svg, text, from, until) {
-  const need = 96;
-  const inside = until - from >= need;
-  const right = until + 12 + need <= view.trackWidth;
-  const at = inside ? (from + until) / 2 : right ? until + 12 : from - 12;
-  const anchor = inside ? "middle" : right ? "start" : "end";
-  svg.append(makeSvg("text", { class: `esv-gap-label${inside ? " esv-inside" : ""}`, x: at, y: 24, "text-anchor": anchor }, text));
+/** The gap's name in it, or beside the lane's drawing where there is room; the lane's status says it too. */
+function drawGapLabel(view, svg, lane, start, from, until) {
+  const fits = (room) => room >= GAP_LABEL_WIDTH;
+  const text =
+    lane.result === null && isOver(view, view.store.events.length) ? "no result came" : "tool is running";
+  let place = null;
+  if (fits(until - from)) place = { x: (from + until) / 2, "text-anchor": "middle" };
+  else if (fits(view.trackWidth - until - 12)) place = { x: until + 12, "text-anchor": "start" };
+  else if (fits(start - 12)) place = { x: start - 12, "text-anchor": "end" };
+  if (place) svg.append(makeSvg("text", { class: "esv-gap-label", y: 24, ...place }, text));
 }
 
 /** Single events: ticks in a bar, shapes on the run's line; events that fall on the same spot are drawn once. */
-function drawMarks(view, svg, lane) {
+function drawMarks(view, svg, indexes, lane) {
   const spacing = lane.family === "run" ? 7 : 2;
-  const name = (index) => {
-    if (lane.family !== "run") return "tick";
-    return index === lane.end ? "stop" : view.store.rows[index].kind;
-  };
   const paths = {};
   let previous = -Infinity;
-  lane.indexes.forEach((index) => {
+  indexes.forEach((index) => {
     const at = Math.round(xOf(view, index) * 2) / 2;
-    if (index === lane.result || (at - previous < spacing && index !== lane.end)) return;
+    const crowded = at - previous < spacing && index !== lane.end;
+    if (crowded || at < -EDGE || at > view.trackWidth + EDGE) return;
     previous = at;
-    paths[name(index)] = (paths[name(index)] ?? "") + SHAPES[name(index)](at);
+    const shape = markShape(view, lane, index);
+    paths[shape] = (paths[shape] ?? "") + SHAPES[shape](at);
   });
-  Object.entries(paths).forEach(([shape, d]) => svg.append(makeSvg("path", { class: `esv-mark esv-mark-${shape}`, d })));
+  Object.entries(paths).forEach(([shape, d]) =>
+    svg.append(makeSvg("path", { class: `esv-mark esv-mark-${shape}`, d })),
+  );
+}
+
+function markShape(view, lane, index) {
+  if (lane.family !== "run") return "tick";
+  if (index === lane.end) return lane.failed ? "fail" : "stop";
+  return view.store.rows[index].kind;
 }
 
 const diamond = (x) => `M${x} 13l7 7l-7 7l-7 -7z`;
 const SHAPES = {
   tick: (x) => `M${x} ${BAR.y + 4}v${BAR.height - 8}`,
   run: (x) => `M${x - 4} 14l8 6l-8 6z`,
+  fail: (x) => `M${x - 5} 15l10 10M${x + 5} 15l-10 10`,
   stop: (x) => `M${x - 4} 15h9v10h-9z`,
   state: (x) => `M${x - 4} 16h8v8h-8z`,
   other: (x) => `M${x - 4} 20a4 4 0 1 0 8 0a4 4 0 1 0 -8 0`,
-  text: (x) => `M${x} 14v12`,
-  tool: (x) => `M${x} 14v12`,
 };
 
 function drawViolation(view, svg, index) {
   const x = xOf(view, index);
-  const rules = view.violations.get(index).map((each) => each.rule).join(", ");
+  const rules = view.violations
+    .get(index)
+    .map((each) => each.rule)
+    .join(", ");
   const left = x > view.trackWidth / 2;
   svg.append(makeSvg("path", { class: "esv-cross", d: `M${x - 6} 14l12 12M${x + 6} 14l-12 12` }));
-  const attributes = { class: "esv-rule", x: left ? x - 12 : x + 12, y: 9, "text-anchor": left ? "end" : "start" };
+  const attributes = {
+    class: "esv-rule",
+    x: left ? x - 12 : x + 12,
+    y: 9,
+    "text-anchor": left ? "end" : "start",
+  };
   svg.append(makeSvg("text", attributes, rules));
 }
 
 /** Times (or event numbers) under the tracks. */
 function drawRuler(view) {
   const last = view.store.events.length - 1;
-  const byTime = view.axis.value === "time";
-  const span = byTime ? view.times[last] : last;
-  const marks = last > 0 ? [0, 0.25, 0.5, 0.75, 1] : [];
+  const zoom = view.model.get("zoom");
+  const shares = last > 0 ? [0, 0.25, 0.5, 0.75, 1].map((share) => view.from + share / zoom) : [];
+  const marks =
+    view.axis.value === "time"
+      ? shares.map((share) => [share, duration(view.times[last] * share, view.times[last] / zoom)])
+      : [...new Set(shares.map((share) => Math.round(last * share)))].map((index) => [
+          index / last,
+          `#${index}`,
+        ]);
   view.ruler.replaceChildren(
-    ...marks.map((share) => {
-      const text = byTime ? duration(span * share) : `#${Math.round(span * share).toLocaleString("en")}`;
-      const left = view.lanes.clientWidth - view.trackWidth + EDGE + share * (view.trackWidth - 2 * EDGE);
-      return make("span", { style: `left:${left}px` }, text);
-    }),
+    ...marks.map(([share, text]) =>
+      make("span", { style: `left:${labelWidth(view) + xOfShare(view, share)}px` }, text),
+    ),
   );
 }
 
-function duration(ms) {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
+/** A time as text, as fine as the span it is read in. */
+function duration(ms, span = ms) {
+  if (span < 1000 && ms < 10_000) return `${Math.round(ms).toLocaleString("en")} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(span < 10_000 ? 2 : 1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${((ms % 60_000) / 1000).toFixed(span < 10_000 ? 2 : 0)} s`;
 }
 
 /** Veils what has not happened yet at the cursor. */
@@ -772,7 +891,9 @@ function drawList(view) {
 }
 
 function addRow(view) {
-  const cells = ["number", "symbol", "type", "lane", "rule", "text"].map((name) => make("span", { class: `esv-cell-${name}` }));
+  const cells = ["number", "symbol", "type", "lane", "rule", "text"].map((name) =>
+    make("span", { class: `esv-cell-${name}` }),
+  );
   const body = make("span", { class: "esv-cell-body" }, ...cells.slice(4));
   const row = make("div", { class: "esv-row", role: "option" }, ...cells.slice(0, 4), body);
   row.cells = cells;
@@ -784,7 +905,14 @@ function fillRow(view, row, place) {
   const index = view.shown[place];
   const { type, kind, lane, text } = view.store.rows[index];
   const rules = (view.violations.get(index) ?? []).map((each) => each.rule).join(", ");
-  const texts = [String(index), rules ? "✕" : SYMBOLS[kind], type, view.store.lanes[lane].short_name, rules, text];
+  const texts = [
+    String(index),
+    rules ? "✕" : SYMBOLS[kind],
+    type,
+    view.store.lanes[lane].short_name,
+    rules,
+    text,
+  ];
   texts.forEach((value, cell) => {
     if (row.cells[cell].textContent !== value) row.cells[cell].textContent = value;
   });
@@ -811,7 +939,12 @@ function drawEvent(view) {
 function eventNotes(view) {
   const row = view.store.rows[view.cursor];
   const lane = view.store.lanes[row.lane];
-  const title = make("div", { class: "esv-title" }, make("b", {}, row.type), ` ${lane.name}${lane.agent ? ` · ${lane.agent}` : ""}`);
+  const title = make(
+    "div",
+    { class: "esv-title" },
+    make("b", {}, row.type),
+    ` ${lane.name}${lane.agent ? ` · ${lane.agent}` : ""}`,
+  );
   const faults = [...(view.violations.get(view.cursor) ?? []), ...view.wholeRun].map((each) =>
     make("p", { class: "esv-fault" }, make("b", {}, `✕ ${each.rule}`), ` ${each.message}`),
   );
@@ -820,15 +953,22 @@ function eventNotes(view) {
 
 /** Buttons to the lane's START, END and RESULT. */
 function pairLinks(view, lane) {
-  const ends = [["start", "START"], ["end", "END"], ["result", "RESULT"]].filter(([name]) => lane[name] !== null);
+  const ends = [
+    ["start", "START"],
+    ["end", "END"],
+    ["result", "RESULT"],
+  ].filter(([name]) => lane[name] !== null);
   if (ends.length < 2) return [];
   const buttons = ends.map(([name, text]) => {
     const button = make("button", { class: "esv-pair", type: "button" }, `${text} ${lane[name]}`);
     if (lane[name] === view.cursor) button.setAttribute("aria-current", "true");
-    button.addEventListener("click", view.guard(() => {
-      pause(view);
-      moveTo(view, lane[name]);
-    }));
+    button.addEventListener(
+      "click",
+      view.guard(() => {
+        pause(view);
+        moveTo(view, lane[name]);
+      }),
+    );
     return button;
   });
   const gap = lane.end !== null && lane.result !== null ? [make("span", {}, gapText(view, lane))] : [];

@@ -54,6 +54,7 @@ class EventStreamView(anywidget.AnyWidget):
     axis = traitlets.Enum(
         ("time", "order"), "time", help="What the lanes run along; order when an event has no timestamp."
     ).tag(sync=True)
+    zoom = traitlets.Float(1.0, help="How many times the lanes are stretched; 1 shows the whole run.").tag(sync=True)
 
     def __init__(self, events: Iterable[object] = (), violations: Iterable[object] = (), **traits: Any) -> None:
         self._load(events)

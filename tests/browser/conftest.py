@@ -1,4 +1,4 @@
-"""The shared `lab` fixture: one JupyterLab and one Chromium for all browser tests."""
+"""The shared `lab` fixture: a real JupyterLab, and Chromium to visit it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from lab import Lab
+    from lab import Lab, Server
 
 
 @pytest.fixture(scope="session")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """`lab.open(notebook)` gives a `LabPage` (see `lab.py`); Playwright is imported only when a test asks."""
-    from lab import start_lab
+def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One JupyterLab for all browser tests. Heavy imports happen only when a test asks for it."""
+    from lab import start_server
 
-    with start_lab(tmp_path_factory.mktemp("lab")) as running:
-        yield running
+    with start_server(tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def lab(lab_server: Server) -> Iterator[Lab]:
+    """`lab.open(notebook)` gives a `LabPage` (see `lab.py`). The browser ends with its module: see `start_browser`."""
+    from lab import Lab, start_browser
+
+    with start_browser() as browser:
+        yield Lab(lab_server, browser)

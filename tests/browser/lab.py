@@ -77,20 +77,33 @@ class LabPage:
 
 
 @dataclass(frozen=True)
-class Lab:
-    """A running JupyterLab and the browser that visits it."""
+class Server:
+    """A running JupyterLab: its address, its notebook folder, its settings folder."""
 
     url: str
     folder: Path
     settings: Path
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab and the browser that visits it."""
+
+    server: Server
     browser: Browser
+
+    @property
+    def folder(self) -> Path:
+        """Where notebooks and the files they read lie."""
+        return self.server.folder
 
     @contextmanager
     def open(
         self, notebook: str | Path | Sequence[str], *, dark: bool = False, size: tuple[int, int] = (1440, 1200)
     ) -> Iterator[LabPage]:
         """Open a notebook (a file to copy in, or the sources of code cells) in a fresh browser profile."""
-        self._choose_theme("JupyterLab Dark" if dark else "JupyterLab Light")
+        theme = "JupyterLab Dark" if dark else "JupyterLab Light"
+        write_setting(self.server.settings, "themes", {"theme": theme})
         name = self._place(notebook)
         context = self.browser.new_context(
             viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
@@ -99,7 +112,7 @@ class Lab:
             opened = LabPage(context.new_page())
             opened.page.on("console", opened._on_console)
             opened.page.on("pageerror", lambda error: opened.errors.append(str(error)))
-            opened.page.goto(f"{self.url}/lab/tree/{name}?reset")
+            opened.page.goto(f"{self.server.url}/lab/tree/{name}?reset")
             opened.page.wait_for_selector(".jp-Notebook .jp-Cell")
             opened.page.evaluate(KERNEL_READY)
             yield opened
@@ -116,9 +129,6 @@ class Lab:
         nbformat.write(new_notebook(cells=cells, metadata=kernel), self.folder / name)
         return name
 
-    def _choose_theme(self, theme: str) -> None:
-        write_setting(self.settings, "themes", {"theme": theme})
-
 
 def write_setting(settings: Path, plugin: str, values: dict[str, object]) -> None:
     """Set values of one `apputils-extension` plugin; the next page load reads them."""
@@ -128,27 +138,32 @@ def write_setting(settings: Path, plugin: str, values: dict[str, object]) -> Non
 
 
 @contextmanager
-def start_lab(home: Path) -> Iterator[Lab]:
-    """Start JupyterLab and Chromium below `home`; both are stopped at the end."""
+def start_server(home: Path) -> Iterator[Server]:
+    """Start JupyterLab below `home`; it is stopped at the end."""
     folder, settings, port = home / "notebooks", home / "settings", free_port()
     folder.mkdir()
     write_setting(settings, "notification", {"fetchNews": "false", "checkForUpdates": False})
     command = [sys.executable, "-m", "jupyterlab", *SERVER_FLAGS, f"--ServerApp.port={port}"]
     log = (home / "server.log").open("wb")
-    server = subprocess.Popen(
+    process = subprocess.Popen(
         [*command, f"--ServerApp.root_dir={folder}"], env=server_environment(home), stdout=log, stderr=log
     )
     try:
-        url = f"http://127.0.0.1:{port}"
-        wait_until_up(f"{url}/api", server, home / "server.log")
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=chromium(), args=list(CHROMIUM_FLAGS))
-            yield Lab(url, folder, settings, browser)
-            browser.close()
+        wait_until_up(f"http://127.0.0.1:{port}/api", process, home / "server.log")
+        yield Server(f"http://127.0.0.1:{port}", folder, settings)
     finally:
-        server.terminate()
-        server.wait(20)
+        process.terminate()
+        process.wait(20)
         log.close()
+
+
+@contextmanager
+def start_browser() -> Iterator[Browser]:
+    """Start headless Chromium. Until it ends, this thread has a running event loop: no `asyncio.run` meanwhile."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(CHROMIUM_FLAGS))
+        yield browser
+        browser.close()
 
 
 def chromium() -> str:
@@ -177,9 +192,9 @@ def server_environment(home: Path) -> dict[str, str]:
     return {**os.environ, **{name: str(path) for name, path in folders.items()}}
 
 
-def wait_until_up(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+def wait_until_up(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and server.poll() is None:
+    while time.monotonic() < deadline and process.poll() is None:
         try:
             with urllib.request.urlopen(url, timeout=2):
                 return

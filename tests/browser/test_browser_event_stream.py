@@ -151,6 +151,20 @@ def test_the_filter_hides_kinds_and_stepping_skips_them(show: Show) -> None:
     position(page, "10 / 16")
 
 
+def test_lanes_run_along_time_or_order_and_can_be_stretched(show: Show) -> None:
+    page = show(tool_run(), "view.cursor = 3")
+    bar = page.locator(".esv-bar").first
+    expect(page.locator(".esv-ruler span").first).to_have_text("0.00 s")
+    width = bar.bounding_box()
+    page.get_by_label("Zoom of the lanes").select_option("4")
+    page.get_by_label("Lanes along").select_option("order")
+    expect(page.locator(".esv-ruler span").last).to_have_text("#4")
+    stretched = bar.bounding_box()
+    assert width is not None
+    assert stretched is not None
+    assert stretched["width"] > 2 * width["width"]
+
+
 def test_violations_carry_rule_and_symbol(show: Show) -> None:
     broken = "view.violations = [{'index': 6, 'rule': 'result-missing', 'message': 'No RESULT came.'}]"
     page = show(tool_run(), broken)
