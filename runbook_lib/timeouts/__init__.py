@@ -2,7 +2,7 @@
 
 from ._budget import Budget, GraphBudget, budget, graph_budget
 from ._deadline import node_deadline
-from ._record import record
+from ._record import record, record_all
 from ._records import Attempt, Recording, Signal
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "graph_budget",
     "node_deadline",
     "record",
+    "record_all",
 ]

@@ -21,9 +21,9 @@ from langgraph.types import Command, RetryPolicy, Send, TimeoutPolicy, interrupt
 from typing_extensions import TypedDict
 
 from runbook_lib.model import chat_model, say, slow, stall
-from runbook_lib.timeouts import Recording, record
+from runbook_lib.timeouts import Recording, record, record_all
 
-IDLE, TICK, TICKS = 0.15, 0.03, 8
+IDLE, TICK, TICKS = 0.3, 0.03, 15
 AT_ONCE = RetryPolicy(max_attempts=3, initial_interval=0.01, jitter=False)
 
 
@@ -101,9 +101,12 @@ async def with_tasks(state: State) -> dict[str, Any]:
     return {"x": "done"}
 
 
+MODEL = chat_model([slow(say(" ".join("x" * TICKS)), each=TICK)])
+MODEL.invoke("q")  # the first call loads the client's code
+
+
 async def with_model(state: State) -> dict[str, Any]:
-    model = chat_model([slow(say("a b c d e f"), each=TICK)])
-    return {"x": (await model.ainvoke("q")).text}
+    return {"x": (await MODEL.ainvoke("q")).text}
 
 
 LOUD = {
@@ -251,11 +254,12 @@ def test_thread_goes_on_after_the_timeout_and_its_writes_are_late() -> None:
 
 
 def test_text_already_streamed_stays() -> None:
+    model = chat_model([stall(4, 30, say("a b c d e"))])
+
     async def stalls(state: State) -> dict[str, Any]:
-        model = chat_model([stall(4, 30, say("a b c d e"))])
         return {"x": (await model.ainvoke("q")).text}
 
-    recording = run(stalls, TimeoutPolicy(idle_timeout=0.15), AT_ONCE, stream_mode=["messages", "values"])
+    recording = run(stalls, TimeoutPolicy(idle_timeout=IDLE), AT_ONCE, stream_mode=["messages", "values"])
     assert recording.text == "a b c d" * 3
     assert {attempt.outcome for attempt in recording.attempts} == {"idle timeout"}
     assert not (recording.state or {}).get("x")
@@ -359,3 +363,15 @@ def test_cancelling_the_recording_cancels_the_run() -> None:
 
     assert asyncio.run(main()) == set()
     assert stopped == ["stopped"]
+
+
+def test_several_graphs_side_by_side_keep_their_names() -> None:
+    graphs = {
+        "quiet": build(quiet, timeout=TICK),
+        "beating": build(beating, timeout=30),
+        "hung": build(hung, timeout=TICK),
+    }
+    recordings = asyncio.run(record_all(graphs, {}, apart_seconds=0))
+    assert {name: each.verdict for name, each in recordings.items()} == {
+        "quiet": "NodeTimeoutError(run)", "beating": "done", "hung": "NodeTimeoutError(run)",
+    }  # fmt: skip
