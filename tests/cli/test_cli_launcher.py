@@ -99,8 +99,9 @@ def test_test_all_adds_its_packages_once(project: Project) -> None:
 # Optional parts
 
 
-def test_goes_on_without_an_optional_part_and_says_what_will_miss_it(project: Project) -> None:
-    project.order("requirements-server.lock", "fail")
+@pytest.mark.parametrize("why", ["fail", "other platforms"])
+def test_goes_on_without_an_optional_part_and_says_what_will_miss_it(project: Project, why: str) -> None:
+    project.order("requirements-server.lock", why)
     code, output = project.run("lab")
     assert code == 7
     assert "going on without the LangGraph dev server" in output
