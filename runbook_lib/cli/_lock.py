@@ -24,6 +24,9 @@ LOCKS = {
 }
 # Source-only packages: everything else is installed from a wheel or not at all, so that no set-up compiles.
 SOURCE_ONLY = ["forbiddenfruit"]
+# Newer ones have no wheel for Intel Macs. (Not under [tool.uv]: `uv pip install` would apply it to the locks as well.)
+INTEL_MAC = "sys_platform == 'darwin' and platform_machine == 'x86_64'"
+CONSTRAINTS = [f"argon2-cffi-bindings<26 ; {INTEL_MAC}", f"cryptography<49 ; {INTEL_MAC}"]
 # One lock for every platform and Python; hashes; no line that depends on where packages came from.
 FLAGS = [
     "--universal",
@@ -51,18 +54,20 @@ def lock(
         if keep:
             whole.write_text(present_locks(), "utf-8")
         extras = [extra for names in LOCKS.values() for extra in names]
-        resolve(uv, extras, whole, [])
+        constraints = Path(folder) / "constraints.txt"
+        constraints.write_text("\n".join(CONSTRAINTS), "utf-8")
+        resolve(uv, extras, whole, constraints)
         files = split(uv, whole, Path(folder))
     for name, text in files.items():
         (ROOT / name).write_text(text, "utf-8")
     print_changes(before, pins(present_locks()))
 
 
-def resolve(uv: str, extras: list[str], output: Path, constraints: list[str]) -> None:
+def resolve(uv: str, extras: list[str], output: Path, constraints: Path) -> None:
     """Write the lock of the project with these extras; uv says what is wrong when it cannot."""
     wanted = [part for extra in extras for part in ("--extra", extra)]
-    command = [uv, "pip", "compile", "pyproject.toml", "--group", "setup", *wanted, *FLAGS, *constraints]
-    result = subprocess.run([*command, "-o", str(output)], cwd=ROOT, check=False)
+    command = [uv, "pip", "compile", "pyproject.toml", "--group", "setup", *wanted, *FLAGS]
+    result = subprocess.run([*command, "-c", str(constraints), "-o", str(output)], cwd=ROOT, check=False)
     if result.returncode:
         raise typer.Exit(result.returncode)
 
@@ -73,7 +78,7 @@ def split(uv: str, whole: Path, folder: Path) -> dict[str, str]:
     core: set[str] = set()
     for name, extras in LOCKS.items():
         part = folder / name
-        resolve(uv, extras, part, ["--constraint", str(whole)])
+        resolve(uv, extras, part, whole)
         blocks = read_blocks(part.read_text("utf-8"))
         blocks = {key: block for key, block in blocks.items() if key not in core}
         core = core or set(blocks)
