@@ -1,6 +1,7 @@
 """`DevServer`: the real `langgraph dev`, on loopback, in a temporary folder, for as long as it is needed."""
 
 import atexit
+import ipaddress
 import json
 import os
 import shutil
@@ -11,10 +12,11 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 _QUIET = {
     "LANGGRAPH_CLI_NO_ANALYTICS": "1",
@@ -23,34 +25,38 @@ _QUIET = {
     "LANGCHAIN_TRACING_V2": "false",
     "NO_COLOR": "1",
 }
-_GRAPHS = {"agent": "runbook_lib.deep_agent.serve:graph"}
+_COMMAND = (sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--allow-blocking")
+_SERVE = "runbook_lib.deep_agent.serve"
 
 
 class DevServer:
-    """A running `langgraph dev` that serves the runbook's agent as the assistant `agent`.
+    """A running `langgraph dev` that serves the runbook's agent as the assistant `agent`, and at `/ag-ui`.
 
     The process starts at once and comes up in the background (about five seconds); `url` waits for it. It listens
-    on 127.0.0.1 only, makes no analytics or version calls, and keeps its state in a temporary folder that `stop()`
-    removes. Also a context manager.
+    on 127.0.0.1 unless told otherwise, makes no analytics or version calls, and keeps its state in memory and in a
+    temporary folder that `stop()` removes. Also a context manager.
     """
 
-    def __init__(self, *, port: int | None = None, jobs: int = 10) -> None:
+    def __init__(
+        self, *, host: str = "127.0.0.1", port: int | None = None, jobs: int = 10, cors_origins: Iterable[str] = ()
+    ) -> None:
         """Start the server; `jobs` runs can be under way at once, so that one stalled run does not block the rest.
 
-        Raises RuntimeError when the packages of the extra `server` are not installed.
+        Pages of `cors_origins` (such as `http://localhost:3000`) may call it from a browser, no others. Raises
+        RuntimeError when the packages of the extra `server` are not installed.
         """
         if find_spec("langgraph_api") is None:
             raise RuntimeError(
                 "langgraph-api is not installed: there is no wheel of it for this platform, or the set-up went on "
                 "without the extra 'server'. Run ./runbook setup; on an Intel Mac this part cannot run."
             )
+        self.host = host
         self.port = port or _free_port()
         self._folder = Path(tempfile.mkdtemp(prefix="runbook-dev-"))
-        (self._folder / "langgraph.json").write_text(json.dumps({"dependencies": ["."], "graphs": _GRAPHS}))
+        (self._folder / "langgraph.json").write_text(json.dumps(_settings(cors_origins)))
         self._log = (self._folder / "server.log").open("wb")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--allow-blocking"]
-            + ["--host", "127.0.0.1", "--port", str(self.port), "--n-jobs-per-worker", str(jobs)],
+            [*_COMMAND, "--host", host, "--port", str(self.port), "--n-jobs-per-worker", str(jobs)],
             cwd=self._folder,
             env=os.environ | _QUIET,
             stdin=subprocess.DEVNULL,
@@ -62,7 +68,7 @@ class DevServer:
     @property
     def url(self) -> str:
         """The server's base URL, once it answers. Raises RuntimeError with the end of its log if it does not."""
-        url = f"http://127.0.0.1:{self.port}"
+        url = f"http://{address(self.host)}:{self.port}"
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self._process.poll() is None:
             try:
@@ -92,6 +98,28 @@ class DevServer:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.stop()
+
+
+def _settings(cors_origins: Iterable[str]) -> dict[str, Any]:
+    """The server's langgraph.json: the agent, its checkpointer, and the route `/ag-ui`."""
+    cors = {"allow_origins": list(cors_origins), "allow_methods": ["*"], "allow_headers": ["*"]}
+    return {
+        "dependencies": ["."],
+        "graphs": {"agent": f"{_SERVE}:graph"},
+        "checkpointer": {"path": f"{_SERVE}.checkpointer"},
+        "http": {"app": f"{_SERVE}:app", "cors": cors},
+    }
+
+
+def address(host: str) -> str:
+    """How this machine reaches a server that listens on `host`, as it stands in a URL."""
+    try:
+        ip = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if ip.is_unspecified:
+        return "127.0.0.1" if ip.version == 4 else "[::1]"
+    return host if ip.version == 4 else f"[{host}]"
 
 
 def _free_port() -> int:
