@@ -1,5 +1,6 @@
 """How big a thread's checkpoints get, what it costs to restore them, and whether a DeltaChannel is safe."""
 
+from runbook_lib.checkpoints._crash import Crash, crash
 from runbook_lib.checkpoints._inspect import ChannelUse, Inspection, inspect
 from runbook_lib.checkpoints._measure import ameasure, measure
 from runbook_lib.checkpoints._postgres import PostgresUnavailable
@@ -11,6 +12,7 @@ from runbook_lib.checkpoints._stores import Store, Traffic, aopen_store, open_st
 __all__ = [
     "BrokenRule",
     "ChannelUse",
+    "Crash",
     "Inspection",
     "Kind",
     "Measurement",
@@ -25,6 +27,7 @@ __all__ = [
     "ameasure",
     "aopen_store",
     "check_reducer",
+    "crash",
     "inspect",
     "measure",
     "open_store",
