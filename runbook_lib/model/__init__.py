@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 DEFAULT_MODEL = "gpt-4.1-mini"
+OPENAI_URL = "https://api.openai.com/v1"
 PLACEHOLDER_KEY = "offline-placeholder-not-a-key"
 
 
@@ -54,7 +55,7 @@ def is_live() -> bool:
 def describe() -> str:
     """Return one line: offline, or live with model and host. Never the key."""
     if is_live():
-        host = urlsplit(_live_url() or "https://api.openai.com").hostname
+        host = urlsplit(_live_url() or OPENAI_URL).hostname
         return f"Model: live, {_model_name()} at {host}."
     if os.environ.get("RUNBOOK_LIVE") == "1":
         return "Model: offline, inside this process (RUNBOOK_LIVE=1 is set, but OPENAI_API_KEY is not)."
@@ -75,25 +76,31 @@ def chat_model(
     (the longest key found in the first user message picks one), or a function from `Conversation` to a turn. None
     is `assistant`, or the live service when `is_live()`; a scripted model is always offline.
 
-    `token_delay` seconds go before each piece. `chunking` cuts the bytes of a body anew (see `Service`).
-    `on_request` gets the JSON body of each accepted request. `options` are fields of `ChatOpenAI`; offline
-    `max_retries` is 0 unless given, so that an error is seen at once. The last four are for offline models,
-    `options` for both.
+    Offline only: `token_delay` seconds go before each piece; `chunking` cuts the bytes of a body anew, into pieces
+    of that many bytes or as a function says; `on_request` gets the JSON body of each accepted request. `options` are
+    fields of `ChatOpenAI`; offline `max_retries` is 0 unless given, so that an error is seen at once.
 
     Offline nothing leaves the process whatever the environment says, LangSmith traces included: unless the
-    environment is live, tracing is switched off for the process.
+    environment is live, tracing is switched off for the process. One method of `ChatOpenAI` does not go through a
+    client and cannot be kept in: `get_num_tokens_from_messages` makes tiktoken fetch its tables.
 
         chat_model([call("get_weather", city="Seoul"), say("It is sunny.")])
     """
     common: dict[str, Any] = {"model": _model_name(), "streaming": True, "use_responses_api": False}
     if script is None and is_live():
-        return ChatOpenAI(**{**common, "base_url": _live_url(), **options})
+        return ChatOpenAI(**{**common, **_live(), **options})
     if not is_live():
         _keep_traces_home()
     transport = OfflineTransport(
         Service(assistant if script is None else script, token_delay, chunking, on_request=on_request)
     )
     return ChatOpenAI(**{**common, **_offline(transport), **options})
+
+
+def _live() -> dict[str, Any]:
+    """Settings that go where `describe` says; usage in streams is asked of OpenAI only, others may refuse it."""
+    key, url = os.environ["OPENAI_API_KEY"].strip(), _live_url()
+    return {"api_key": key, "base_url": url or OPENAI_URL, "stream_usage": url is None}
 
 
 def _offline(transport: OfflineTransport) -> dict[str, Any]:

@@ -31,9 +31,9 @@ class Reply:
 class Service:
     """Chat Completions for one script. Safe under concurrent requests: all it remembers is the count of attempts.
 
-    `token_delay`: seconds before each delta. `chunking` cuts the bytes of a body anew: into pieces of that many
-    bytes, or as the function says for all of them. `key`: the only API key accepted (None: any). `on_request` is
-    called with the JSON body of each accepted request.
+    `token_delay`: seconds before each delta. `chunking` cuts the bytes of a body anew, without pauses: into pieces
+    of that many bytes, or as the function says for all of them. `key`: the only API key accepted (None: any).
+    `on_request` is called with the JSON body of each accepted request.
     """
 
     script: Script
@@ -73,6 +73,8 @@ class Service:
                 self._asked[conversation.digest] += 1
                 attempt = self._asked[conversation.digest]
             turn = turn.turns[min(attempt, len(turn.turns)) - 1]
+        if not isinstance(turn, Turn):
+            raise TypeError(f"{turn!r} is not a turn: return say(...), call(...) or another of them")
         return turn
 
     def _answered(self, conversation: Conversation, answer: Answer) -> Reply:

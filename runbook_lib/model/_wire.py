@@ -61,13 +61,13 @@ def stream(conversation: Conversation, answer: Answer) -> Iterator[Step]:
 def _with_id(delta: Delta, conversation: Conversation) -> Delta:
     if isinstance(delta, Verbatim) or "tool_calls" not in delta:
         return delta
-    entries = [
-        {**entry, "id": entry["id"] or f"call_{conversation.digest[:20]}{entry['index']:04d}"}
-        if "id" in entry
-        else entry
-        for entry in delta["tool_calls"]
-    ]
-    return {**delta, "tool_calls": entries}
+    return {**delta, "tool_calls": [_identified(entry, conversation) for entry in delta["tool_calls"]]}
+
+
+def _identified(entry: dict[str, Any], conversation: Conversation) -> dict[str, Any]:
+    if "id" not in entry or entry["id"]:
+        return entry
+    return {**entry, "id": f"call_{conversation.digest[:20]}{entry['index']:04d}"}
 
 
 def _within(limit: int, beats: tuple[Beat, ...]) -> Iterator[Beat]:
@@ -84,10 +84,12 @@ def _shortened(delta: Delta, limit: int) -> Delta:
     if delta.get("content"):
         return {"content": "".join(tokens(delta["content"])[:limit])}
     entry = delta["tool_calls"][0]
-    function = entry["function"]
-    room = max(0, limit - len(tokens(function.get("name", ""))))
+    function = entry.get("function") or {}
+    room = max(0, limit - len(tokens(function.get("name") or "")))
     return {
-        "tool_calls": [{**entry, "function": {**function, "arguments": "".join(tokens(function["arguments"])[:room])}}]
+        "tool_calls": [
+            {**entry, "function": {**function, "arguments": "".join(tokens(function.get("arguments") or "")[:room])}}
+        ]
     }
 
 

@@ -325,6 +325,11 @@ def test_a_script_that_fails_says_so() -> None:
         chat_model(script).invoke("Hi")
 
 
+def test_a_function_that_returns_no_turn_is_told_so() -> None:
+    with pytest.raises(openai.InternalServerError, match="'x' is not a turn"):
+        chat_model(lambda conversation: "x").invoke("Hi")  # type: ignore[arg-type,return-value]
+
+
 def test_tokens_of_a_text_are_counted_without_the_web() -> None:
     assert chat_model().get_num_tokens("Hello, world") == 5
 

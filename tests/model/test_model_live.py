@@ -110,6 +110,21 @@ def test_no_environment_leads_an_offline_model_anywhere(monkeypatch: pytest.Monk
     assert not tracing_is_enabled()
 
 
+def test_a_live_model_goes_where_describe_says(live: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_BASE_URL", "LANGSMITH_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_BASE", "http://elsewhere.invalid/v1")
+    monkeypatch.setenv("LANGSMITH_GATEWAY", "true")
+    monkeypatch.setenv("LANGSMITH_GATEWAY_API_KEY", "gw-x")
+    model = chat_model()
+    assert (model.openai_api_base, model.stream_usage) == ("https://api.openai.com/v1", True)
+    assert "api.openai.com" in describe()
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
+    model = chat_model()
+    assert (model.openai_api_base, model.stream_usage) == ("http://models.example/v1", False)
+    assert "models.example" in describe()
+
+
 def test_a_scripted_model_is_offline_even_when_live(live: Any) -> None:
     with loopback([say("from the server")]) as server:
         live(server)
