@@ -72,7 +72,6 @@ def test_help_before_the_set_up_installs_nothing(project: Project) -> None:
 def test_windows_hands_over_to_a_child_and_returns_its_exit_code(project: Project, launcher: ModuleType) -> None:
     project.run("setup")
     launcher.WINDOWS = True
-    (project.venv / "bin" / "runbook.exe").symlink_to(project.venv / "bin" / "runbook")
     assert launcher.hand_over(["lab"]) == 7
 
 
@@ -156,6 +155,13 @@ def test_rebuilds_when_the_python_of_the_venv_is_gone(project: Project) -> None:
     project.run("setup")
     (project.venv / "bin" / "python").unlink()
     assert "the Python of .venv is gone" in project.run("lab")[1]
+
+
+def test_puts_a_lost_command_back(project: Project) -> None:
+    project.run("setup")
+    (project.venv / "bin" / "runbook").unlink()
+    assert project.run("lab")[0] == 7
+    assert project.lines("installed") == [*BASE, "project"]
 
 
 def test_repairs_an_empty_or_torn_venv(project: Project) -> None:
