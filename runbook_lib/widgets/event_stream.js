@@ -16,6 +16,7 @@ const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const LANE_HEIGHT = 40;
 const ROW_HEIGHT = 24;
 const OVERSCAN = 4;
+const RESULT_DISTANCE = 4; // in steps of the order axis
 const GAP_LABEL_WIDTH = 96;
 const EDGE = 14; // px kept free at both ends of a track
 const BAR = { y: 12, height: 16 };
@@ -135,7 +136,8 @@ function readStore(view) {
   view.order.sort((a, b) => lanes[a].order[0] - lanes[b].order[0] || lanes[a].order[1] - lanes[b].order[1]);
   view.run = lanes.filter((lane) => lane.family === "run").at(-1);
   view.times = readTimes(events);
-  view.moments = playbackMoments(events.length, view.times);
+  view.places = orderPlaces(view.store.rows);
+  view.moments = playbackMoments(view.times ?? view.places);
   readChoices(view);
 }
 
@@ -182,13 +184,27 @@ function readTimes(events) {
   return latest > (events[0]?.timestamp ?? Infinity) ? times : null;
 }
 
+/**
+ * Where events lie when only their order is known. Repeats of one phase take ever less room, so that a long
+ * answer does not squeeze the rest; a RESULT keeps its distance, so that the tool is seen to run.
+ */
+function orderPlaces(rows) {
+  const places = new Float64Array(rows.length);
+  let repeats = 0;
+  for (let i = 1; i < rows.length; i += 1) {
+    repeats = rows[i].lane === rows[i - 1].lane && rows[i].phase === rows[i - 1].phase ? repeats + 1 : 0;
+    places[i] = places[i - 1] + (rows[i].phase === "RESULT" ? RESULT_DISTANCE : 1 / (repeats + 1));
+  }
+  return places;
+}
+
 /** When each event appears at speed 1, in ms: gaps in proportion, long ones capped, 3 to 20 s in all. */
-function playbackMoments(count, times) {
+function playbackMoments(positions) {
+  const count = positions.length;
   const moments = new Float64Array(count);
-  const mean = times && count > 1 ? times[count - 1] / (count - 1) : 0;
   for (let i = 1; i < count; i += 1) {
-    const gap = mean ? Math.min((times[i] - times[i - 1]) / mean, 12) : 0;
-    moments[i] = moments[i - 1] + 1 + gap;
+    const gap = ((positions[i] - positions[i - 1]) / positions[count - 1]) * (count - 1);
+    moments[i] = moments[i - 1] + 1 + Math.min(gap, 12);
   }
   const scale = Math.min(Math.max(count * 90, 3000), 20000) / (moments[count - 1] || 1);
   return moments.map((moment) => moment * scale);
@@ -437,7 +453,7 @@ function buildTransport(view) {
     "input",
     view.guard(() => jump(Number(view.scrub.value))),
   );
-  view.position = make("output", { class: "esv-position" });
+  view.position = make("span", { class: "esv-position" });
   view.speed = make("select", { "aria-label": "Playback speed" });
   SPEEDS.forEach((speed) => view.speed.append(make("option", { value: String(speed) }, `${speed}×`)));
   view.speed.addEventListener(
@@ -631,11 +647,15 @@ function describe(view, index) {
   return `event ${index}, ${row.type}, ${view.store.lanes[row.lane].name}${broken}`;
 }
 
+/** What the lanes run along: ascending positions of the events. */
+function positionsOf(view) {
+  return view.times && view.model.get("axis") === "time" ? view.times : view.places;
+}
+
 /** Position of an event in the run, from 0 to 1. */
 function shareOf(view, index) {
-  const last = view.store.events.length - 1;
-  if (view.times && view.model.get("axis") === "time") return view.times[index] / view.times[last];
-  return last > 0 ? index / last : 0;
+  const positions = positionsOf(view);
+  return index > 0 ? positions[index] / positions[positions.length - 1] : 0;
 }
 
 /** Position of an event on a track, in px; zoomed in, it may be off either end. */
@@ -848,15 +868,16 @@ function drawViolation(view, svg, index) {
 
 /** Times (or event numbers) under the tracks. */
 function drawRuler(view) {
-  const last = view.store.events.length - 1;
+  const positions = positionsOf(view);
+  const span = positions[positions.length - 1];
   const zoom = view.model.get("zoom");
-  const shares = last > 0 ? [0, 0.25, 0.5, 0.75, 1].map((share) => view.from + share / zoom) : [];
+  const shares = span > 0 ? [0, 0.25, 0.5, 0.75, 1].map((share) => view.from + share / zoom) : [];
   const marks =
-    view.axis.value === "time"
-      ? shares.map((share) => [share, duration(view.times[last] * share, view.times[last] / zoom)])
-      : [...new Set(shares.map((share) => Math.round(last * share)))].map((index) => [
-          index / last,
-          `#${index}`,
+    positions === view.times
+      ? shares.map((share) => [share, duration(span * share, span / zoom)])
+      : [...new Set(shares.map((share) => lowerBound(positions, span * share - 1e-9)))].map((index) => [
+          shareOf(view, index),
+          `#${index.toLocaleString("en")}`,
         ]);
   view.ruler.replaceChildren(
     ...marks.map(([share, text]) =>

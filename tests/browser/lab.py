@@ -19,10 +19,11 @@ from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 ROOT = Path(__file__).parents[2]
-START_SECONDS = 60
+START_SECONDS = 180  # a busy machine takes its time; a quiet one needs about 5
+WAIT_MS = 60_000
 CHROMIUM_FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
     *("--disable-sync", "--no-first-run"),
@@ -109,6 +110,7 @@ class Lab:
             viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
         )
         try:
+            context.set_default_timeout(WAIT_MS)
             opened = LabPage(context.new_page())
             opened.page.on("console", opened._on_console)
             opened.page.on("pageerror", lambda error: opened.errors.append(str(error)))
@@ -162,6 +164,7 @@ def start_browser() -> Iterator[Browser]:
     """Start headless Chromium. Until it ends, this thread has a running event loop: no `asyncio.run` meanwhile."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(CHROMIUM_FLAGS))
+        expect.set_options(timeout=WAIT_MS)
         yield browser
         browser.close()
 
