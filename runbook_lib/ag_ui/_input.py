@@ -32,8 +32,7 @@ def parse(body: bytes) -> RunAgentInput:
     try:
         run = RunAgentInput.model_validate(data)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise RefusedError(422, _path(first["loc"], data), first["msg"][:300]) from None
+        raise RefusedError(422, *_first(error, data)) from None
     for field, value in (("threadId", run.thread_id), ("runId", run.run_id)):
         if not value or len(value) > 255:
             raise RefusedError(422, field, "An id has 1 to 255 characters")
@@ -69,17 +68,26 @@ def _whole(value: Any) -> Any:
     return whole_characters(value) if isinstance(value, str) else value
 
 
-def _path(location: Sequence[int | str], data: Any) -> str:
-    """Where an error is, as `messages.0.content`: without the names of union members that pydantic puts in."""
+def _first(error: ValidationError, data: Any) -> tuple[str, str]:
+    """The first field that is wrong, such as `messages.0.content`, and how; of a union, the branch that got furthest."""
+    found = [(_path(each, data), each["msg"][:300]) for each in error.errors(include_url=False, include_input=False)]
+    field, message = max((each for each in found if each[0].startswith(found[0][0])), key=lambda each: len(each[0]))
+    return field or "body", message
+
+
+def _path(error: Any, data: Any) -> str:
+    """Where an error is in the data: without the names of union members that pydantic puts in between."""
     path: list[str] = []
-    for at, part in enumerate(location):
+    for at, part in enumerate(error["loc"]):
         inside = isinstance(data, dict) and part in data
         if inside or (isinstance(data, list) and isinstance(part, int) and part < len(data)):
             data = data[part]
-        elif at < len(location) - 1 or not isinstance(data, dict):
+        elif at < len(error["loc"]) - 1 or not isinstance(data, dict):
             continue
         path.append(str(part))
-    return ".".join(path) or "body"
+    if error["type"] in ("union_tag_invalid", "union_tag_not_found"):
+        path.append(error["ctx"]["discriminator"].strip("'"))
+    return ".".join(path)
 
 
 def _refuse_shared_ids(run: RunAgentInput) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ._messages import Event
+from ._messages import Event, whole_characters
+from ._secrets import without_secrets
 from ._stream import Emit
 
 Namespace = tuple[str, ...]
@@ -63,7 +64,8 @@ class Speakers:
     def _close(self, task_id: str, error: object, suspended: bool) -> None:
         subagent = self._open.pop(task_id)
         if error is not None:
-            self._emit({"type": "SUBAGENT_ERROR", "subagentRunId": subagent.id, "message": f"{error}"})
+            message = whole_characters(without_secrets(str(error)))
+            self._emit({"type": "SUBAGENT_ERROR", "subagentRunId": subagent.id, "message": message})
             return
         outcome = {"type": "suspended" if suspended else "success"}
         self._emit({"type": "SUBAGENT_FINISHED", "subagentRunId": subagent.id, "outcome": outcome})

@@ -7,6 +7,7 @@ TOOL_CALL_START, and a call that must not run must never look as if it could.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 from ._messages import Event, as_json, whole_characters
 
 Emit = Callable[[Event], None]
+
+_SURROGATE = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # as a character, or as an escape of JSON
 
 
 @dataclass(slots=True)
@@ -37,12 +40,12 @@ class ToolCall:
 
     def deltas(self) -> list[str]:
         """The fragments as they came when they spell the arguments, otherwise the arguments in one piece."""
-        pieces = [whole_characters(piece) for piece in self.pieces if piece]
+        text = "".join(self.pieces)
         try:
-            spelled = json.loads("".join(pieces))
+            as_they_came = json.loads(text) == self.arguments and not _SURROGATE.search(text)
         except ValueError:
-            spelled = None
-        return pieces if spelled == self.arguments else [as_json(self.arguments)]
+            as_they_came = False
+        return [piece for piece in self.pieces if piece] if as_they_came else [as_json(self.arguments)]
 
 
 @dataclass(slots=True)

@@ -24,7 +24,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ._input import RefusedError, graph_input, parse
 from ._messages import Event
-from .run import Graph, arun_events, without_secrets
+from ._secrets import without_secrets
+from .run import Graph, arun_events
 
 MAX_BODY_BYTES = 10_000_000
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]

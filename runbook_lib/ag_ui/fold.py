@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
 from ._messages import Event, as_json
 

@@ -1,24 +1,23 @@
 """One run as AG-UI events, framed: RUN_STARTED first, RUN_FINISHED or RUN_ERROR last."""
 
 import asyncio
-import os
-import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 from langchain_core._api import suppress_langchain_beta_warning
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
+from langgraph.errors import GraphDrained
 from langgraph.pregel import Pregel
+from langgraph.stream import AsyncGraphRunStream
 from langgraph.types import Interrupt
 
-from ._messages import Event, json_value
+from ._messages import Event, json_value, whole_characters
+from ._secrets import without_secrets
 from .transformer import OpenUIStreamTransformer
 
 Graph = Pregel[Any, Any, Any, Any]
-
-_KEY = re.compile(r"\b(?:sk|lsv2|ls__)[-_][\w-]{6,}")
 
 
 def run_events(
@@ -34,17 +33,24 @@ def run_events(
     `input` and `config` are what `graph.invoke` takes, `Command(resume=...)` included; messages without an id get
     one before they enter the graph, because deepagents 0.7.32 stores id None for tuples and strings. A thread id
     is made up when `config` has none. A failing run ends with RUN_ERROR and raises nothing; a run that pauses
-    finishes with the outcome `interrupt`. `kwargs` go to `graph.stream_events`.
+    finishes with the outcome `interrupt`, one drained by a `RunControl` with `cancelled`. Closing the iterator
+    stops the run. `kwargs` go to `graph.stream_events`.
     """
     config, frame = _frame(config, run_id)
     yield frame | {"type": "RUN_STARTED"}
+    run = None
     try:
         with suppress_langchain_beta_warning():  # version="v3", which transformers need, is still marked so
             run = graph.stream_events(_identified(input), config, version="v3", **_transformers(graph, kwargs))
         yield from run.extensions["openui"]
         yield _finished(frame, run.interrupts)
+    except GraphDrained:
+        yield _finished(frame, (), "cancelled")
     except Exception as error:
         yield _failed(error)
+    finally:
+        if run is not None:
+            run.abort()
 
 
 async def arun_events(
@@ -53,30 +59,76 @@ async def arun_events(
     config: RunnableConfig | None = None,
     *,
     run_id: str | None = None,
+    cancel: asyncio.Event | None = None,
     **kwargs: Any,
 ) -> AsyncIterator[Event]:
-    """`run_events` for `async for`. A run that is cancelled from inside finishes with the outcome `cancelled`.
+    """`run_events` for `async for`, with a way to stop: once `cancel` is set the run is cancelled wherever it is.
 
-    Closing the iterator, or cancelling the task that reads it, cancels the run.
+    What was open is closed then, and the run finishes with the outcome `cancelled`. Closing the iterator, or
+    cancelling the task that reads it, also cancels the run, but nobody is left to read how it ends.
     """
     config, frame = _frame(config, run_id)
     yield frame | {"type": "RUN_STARTED"}
-    run = None
+    run = watcher = None
     try:
         with suppress_langchain_beta_warning():
             run = await graph.astream_events(_identified(input), config, version="v3", **_transformers(graph, kwargs))
+        if cancel is not None:
+            watcher = asyncio.create_task(_abort_when(cancel, run))
+        open_ends = OpenEnds()
         async for event in run.extensions["openui"]:
+            open_ends.follow(event)
             yield event
-        yield _finished(frame, await run.interrupts())
-    except asyncio.CancelledError:
-        if (task := asyncio.current_task()) is not None and task.cancelling():
-            raise
+        if cancel is not None and cancel.is_set():
+            for event in open_ends.close():  # what a transformer emits after a cancel is not delivered
+                yield event
+            yield _finished(frame, (), "cancelled")
+        else:
+            yield _finished(frame, await run.interrupts())
+    except GraphDrained:
         yield _finished(frame, (), "cancelled")
     except Exception as error:
         yield _failed(error)
     finally:
+        if watcher is not None:
+            watcher.cancel()
         if run is not None:
             await run.abort()
+
+
+class OpenEnds:
+    """Follows a stream of events and knows how to end what is open."""
+
+    _ENDS: ClassVar[dict[str, tuple[str, str]]] = {
+        "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
+        "REASONING_START": ("REASONING_END", "messageId"),
+        "REASONING_MESSAGE_START": ("REASONING_MESSAGE_END", "messageId"),
+        "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
+        "SUBAGENT_STARTED": ("SUBAGENT_ERROR", "subagentRunId"),
+    }
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, str], Event] = {}
+
+    def follow(self, event: Event) -> None:
+        """Note what an event opens or ends."""
+        kind = event["type"].replace("SUBAGENT_FINISHED", "SUBAGENT_ERROR")
+        if kind in self._ENDS:
+            end, key = self._ENDS[kind]
+            self._open[end, event[key]] = {"type": end} | {k: event[k] for k in (key, "subagentRunId") if k in event}
+        elif self._open and kind.endswith(("_END", "_ERROR")):
+            key = next(key for end, key in self._ENDS.values() if end == kind)
+            self._open.pop((kind, event[key]), None)
+
+    def close(self) -> list[Event]:
+        """The events that end what is open, innermost first."""
+        ends = [self._open.popitem()[1] for _ in range(len(self._open))]
+        return [end | {"message": "cancelled"} if end["type"] == "SUBAGENT_ERROR" else end for end in ends]
+
+
+async def _abort_when(cancel: asyncio.Event, run: AsyncGraphRunStream) -> None:
+    await cancel.wait()
+    await run.abort()
 
 
 def _transformers(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -130,12 +182,4 @@ def _interrupt(interrupt: Interrupt) -> Event:
 
 
 def _failed(error: BaseException) -> Event:
-    return {"type": "RUN_ERROR", "message": without_secrets(str(error)), "code": type(error).__name__}
-
-
-def without_secrets(text: str) -> str:
-    """`text` without API keys: those in the environment, and whatever has the shape of one."""
-    for name, value in os.environ.items():
-        if name.endswith(("_API_KEY", "_TOKEN", "_SECRET")) and len(value) > 7:
-            text = text.replace(value, "[redacted]")
-    return _KEY.sub("[redacted]", text)
+    return {"type": "RUN_ERROR", "message": whole_characters(without_secrets(str(error))), "code": type(error).__name__}

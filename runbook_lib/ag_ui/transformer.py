@@ -221,4 +221,3 @@ class OpenUIStreamTransformer(StreamTransformer):
         event: Event = {"type": "CUSTOM", "name": name, "value": value}
         subagent = self._speakers.at(namespace, {})
         self._emit(event if subagent is None else event | {"subagentRunId": subagent.id})
-

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import BaseMessage, RemoveMessage, convert_to_messages
-from langgraph.types import Command
 
 from runbook_lib.ag_ui import arun_events, fold_events, run_events
 from runbook_lib.ag_ui._messages import as_wire
@@ -58,7 +57,9 @@ class Turn:
         pieces: dict[str, str] = {event["toolCallId"]: "" for event in self.of("TOOL_CALL_START")}
         for event in self.of("TOOL_CALL_ARGS"):
             pieces[event["toolCallId"]] += event["delta"]
-        return [(event["toolCallName"], json.loads(pieces[event["toolCallId"]])) for event in self.of("TOOL_CALL_START")]
+        return [
+            (event["toolCallName"], json.loads(pieces[event["toolCallId"]])) for event in self.of("TOOL_CALL_START")
+        ]
 
     def results(self) -> list[str]:
         """Contents of the results in the order of their calls (parallel tools finish in any order)."""
@@ -91,7 +92,7 @@ class Situation:
     inputs: list[Next] = field(default_factory=lambda: ["What is the weather?"])
     modes: tuple[str, ...] = ("sync", "async")
     settled: bool = True
-    checkpointed: bool = True
+    ordered: bool = True  # False where parallel branches speak: their order in the state is not that of time
 
 
 def play(situation: Situation, mode: str) -> list[Turn]:
@@ -101,10 +102,14 @@ def play(situation: Situation, mode: str) -> list[Turn]:
     turns: list[Turn] = []
     for given in situation.inputs:
         asked = given(turns[-1]) if callable(given) else given
-        asked = {"messages": [{"role": "user", "content": asked, "id": f"user-{len(turns)}"}]} if isinstance(asked, str) else asked
+        asked = (
+            {"messages": [{"role": "user", "content": asked, "id": f"user-{len(turns)}"}]}
+            if isinstance(asked, str)
+            else asked
+        )
         held = sent(client, asked)
         events = _asked(graph, asked, mode)
-        state = stored(graph) if situation.checkpointed else []
+        state = stored(graph)
         client = fold_events(events, held)
         turns.append(Turn(events, state, held, client))
     return turns
@@ -141,16 +146,15 @@ def own(messages: list[Event]) -> list[Event]:
     mine = (m for m in messages if m.get("subagentRunId") is None and m["role"] != "reasoning")
     kept = [_plain(m) for m in mine if m.get("content") or m.get("toolCalls") or m["role"] != "assistant"]
     order = [call["id"] for message in kept for call in message.get("toolCalls", ())]
-    results = sorted((m for m in kept if m["role"] == "tool"), key=lambda m: order.index(m["toolCallId"]))
-    return [results.pop(0) if message["role"] == "tool" else message for message in kept]
+    results = sorted((m for m in kept if m.get("toolCallId") in order), key=lambda m: order.index(m["toolCallId"]))
+    return [results.pop(0) if message.get("toolCallId") in order else message for message in kept]
 
 
 def _plain(message: Event) -> Event:
-    """Without what only a snapshot can say, and with arguments parsed."""
-    message = {key: value for key, value in message.items() if key not in ("error", "toolCalls") and value != ""} | (
-        {"toolCalls": [_parsed(call) for call in message["toolCalls"]]} if message.get("toolCalls") else {}
-    )
-    return message
+    """Without what is empty, without what only a snapshot can say, and with arguments parsed."""
+    plain = {key: value for key, value in message.items() if value and key not in ("error", "toolCalls")}
+    calls = [_parsed(call) for call in message.get("toolCalls") or ()]
+    return plain | {"toolCalls": calls} if calls else plain
 
 
 def _parsed(call: Event) -> Event:

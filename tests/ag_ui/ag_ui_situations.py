@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import httpx
@@ -26,14 +24,14 @@ from langchain.agents.middleware import (
     wrap_model_call,
 )
 from langchain.agents.middleware.internal_call_transformer import InternalCallTransformer, internal_call_metadata
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, RemoveMessage, ToolMessage
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.tools import InjectedToolCallId, tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
-from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, RetryPolicy, TimeoutPolicy, interrupt
-
 from typing_extensions import TypedDict
 
 from runbook_lib.model import Turn as Answer
@@ -290,7 +288,12 @@ def see_lone_surrogate_in_arguments(turn: Turn) -> None:
     turn.everything().encode()
 
 
-@row(deep(raw({"tool_calls": [{"id": "A", "type": "function", "function": {"name": "weather", "arguments": "{}"}}]}), say("Sunny.")))
+@row(
+    deep(
+        raw({"tool_calls": [{"id": "A", "type": "function", "function": {"name": "weather", "arguments": "{}"}}]}),
+        say("Sunny."),
+    )
+)
 def see_call_without_index(turn: Turn) -> None:
     assert turn.calls() == [("weather", {})]
 
@@ -577,7 +580,9 @@ def see_custom_event_of_a_subagent(turn: Turn) -> None:
 
 def _agent_in_a_tool(script: list[Answer]) -> Callable[[], Any]:
     def build() -> Any:
-        expert = create_agent(chat_model([say("Secret thoughts. ") + SEOUL, say("Expert opinion.")]), TOOLS, name="expert")
+        expert = create_agent(
+            chat_model([say("Secret thoughts. ") + SEOUL, say("Expert opinion.")]), TOOLS, name="expert"
+        )
 
         @tool
         def ask_expert(question: str) -> str:
@@ -734,7 +739,7 @@ def _branches() -> Any:
     return graph.compile(checkpointer=InMemorySaver())
 
 
-@row(_branches, modes=("sync",))
+@row(_branches, ordered=False)
 def see_two_nodes_speaking_at_once(turn: Turn) -> None:
     assert sorted(turn.texts()) == ["From the left.", "From the right."]
 
@@ -822,7 +827,10 @@ def confirm(question: str) -> str:
     return f"The user says {interrupt(question)}"
 
 
-@row(deep(say("One moment. ") + call("confirm", question="Really?"), say("Good."), tools=[confirm]), ["Hi", Command(resume="yes")])
+@row(
+    deep(say("One moment. ") + call("confirm", question="Really?"), say("Good."), tools=[confirm]),
+    ["Hi", Command(resume="yes")],
+)
 def see_interrupt_inside_a_tool(first: Turn, second: Turn) -> None:
     assert first.interrupts[0]["message"] == "Really?"
     assert second.results() == ["The user says yes"]
@@ -832,7 +840,9 @@ def see_interrupt_inside_a_tool(first: Turn, second: Turn) -> None:
     delegating(
         task("scout", "look"),
         say("Final."),
-        helpers=lambda: [helper("scout", say("Asking. ") + call("confirm", question="Go?"), say("Gone."), tools=[confirm])],
+        helpers=lambda: [
+            helper("scout", say("Asking. ") + call("confirm", question="Go?"), say("Gone."), tools=[confirm])
+        ],
     ),
     ["Hi", Command(resume="yes")],
 )
@@ -904,7 +914,9 @@ def _tool_with_a_model() -> Any:
         """Ask a model."""
         return f"It said: {inner.invoke(question).text}"
 
-    return create_deep_agent(chat_model([call("think", question="why"), say("Because.")]), [think], checkpointer=InMemorySaver())
+    return create_deep_agent(
+        chat_model([call("think", question="why"), say("Because.")]), [think], checkpointer=InMemorySaver()
+    )
 
 
 @row(_tool_with_a_model)
@@ -973,8 +985,12 @@ def see_untagged_internal_call_around_the_model(turn: Turn) -> None:
 
 
 def _summarizing() -> Any:
-    summary = SummarizationMiddleware(chat_model(lambda _: say("SUMMARY")), trigger=("messages", 4), keep=("messages", 1))
-    return create_agent(chat_model(lambda c: say(f"Answer {len(c.messages)}.")), [], middleware=[summary], checkpointer=InMemorySaver())
+    summary = SummarizationMiddleware(
+        chat_model(lambda _: say("SUMMARY")), trigger=("messages", 4), keep=("messages", 1)
+    )
+    return create_agent(
+        chat_model(lambda c: say(f"Answer {len(c.messages)}.")), [], middleware=[summary], checkpointer=InMemorySaver()
+    )
 
 
 @row(_summarizing, ["1", "2", "3"])
@@ -1059,7 +1075,7 @@ class Weather(TypedDict):
     degrees: int
 
 
-@row(agent(call("Weather", degrees=21), response_format=Weather))
+@row(agent(call("Weather", degrees=21), response_format=ToolStrategy(Weather)))
 def see_structured_response(turn: Turn) -> None:
     assert turn.of("STATE_SNAPSHOT")[-1]["snapshot"]["structured_response"] == {"degrees": 21}
 
