@@ -35,10 +35,11 @@ _MARKER = len('"messages": true')
 def predict(saver: Kind, turns: int, message_bytes: int = 200, *, k: int | None = None, nodes: int = 1) -> Prediction:
     """Return what a thread of `measure`'s conversation takes after `turns` turns, without running anything.
 
-    `k` is the snapshot frequency, None a plain channel. Exact for rows; bytes within 1 % of measured, as
-    parts of a channel version have a random length. Raises `ValueError` for turns, k or nodes below 1.
+    `k` is the snapshot frequency, None a plain channel. Rows are exact, for the sync savers also rows read (async
+    SQLite reads on to the end of a chunk of 64); bytes are within 1 % of measured, as a part of each channel version
+    has a random length. Raises `ValueError` for turns, k or nodes below 1.
     """
-    if min(turns, nodes, k or 1) < 1 or message_bytes < 0:
+    if min(turns, nodes, 1 if k is None else k) < 1 or message_bytes < 0:
         raise ValueError("turns, nodes and k are at least 1, message_bytes at least 0")
     shape = _Shape.of(saver, turns, nodes, message_bytes)
     snapshots = [] if k is None else list(shape.snapshots(k))
@@ -85,31 +86,27 @@ class _Shape:
         turn = (update - 1) // self.updates
         return update + turn + 1
 
-    def snapshots(self, k: int) -> Iterator[int]:
-        """After how many updates each snapshot is taken: every k, or earlier when the superstep bound comes first."""
-        last_update = last_checkpoint = 0
+    def snapshots(self, k: int) -> Iterator[tuple[int, int]]:
+        """Each snapshot as (updates so far, checkpoint): every k updates, or when the superstep bound comes first."""
+        update = checkpoint = 0
         while True:
-            update = last_update + k
-            bound = last_checkpoint + MAX_SUPERSTEPS
-            if self.checkpoint_of(update) > bound:
+            update, bound = update + k, checkpoint + MAX_SUPERSTEPS
+            checkpoint = min(self.checkpoint_of(update), bound)
+            if checkpoint == bound:
                 update = self._updates_by(bound)
-                last_checkpoint = bound
-            else:
-                last_checkpoint = self.checkpoint_of(update)
-            if last_checkpoint > self.turns * self.checkpoints:
+            if checkpoint > self.turns * self.checkpoints:
                 return
-            yield update
-            last_update = update
+            yield update, checkpoint
 
     def _updates_by(self, checkpoint: int) -> int:
         whole, rest = divmod(checkpoint, self.checkpoints)
         return whole * self.updates + max(0, rest - 1)
 
 
-def _sizes(shape: _Shape, k: int | None, snapshots: list[int]) -> Sizes:
+def _sizes(shape: _Shape, k: int | None, snapshots: list[tuple[int, int]]) -> Sizes:
     turns, updates = shape.turns, shape.updates
     header = _SNAPSHOT_HEADER + _key(shape, "messages")
-    copies = _plain_copies(shape) if k is None else sum(shape.list_bytes(at) + header for at in snapshots)
+    copies = _plain_copies(shape) if k is None else sum(shape.list_bytes(at) + header for at, _ in snapshots)
     inputs = turns * (_packed({"messages": [None]}) + shape.human - 1 + _key(shape, "__start__"))
     writes = turns * (shape.turn_bytes + updates)
     blob_rows = {
@@ -177,19 +174,19 @@ def _metadata_bytes(shape: _Shape, k: int | None, snapshots: int) -> int:
     return shape.turns + with_counters * size(counted) + (total - with_counters) * size(plain)
 
 
-def _restore(shape: _Shape, k: int | None, snapshots: list[int]) -> Restore:
+def _restore(shape: _Shape, k: int | None, snapshots: list[tuple[int, int]]) -> Restore:
     total = shape.turns * shape.checkpoints
-    seed = snapshots[-1] if snapshots else 0
+    seed, seed_checkpoint = snapshots[-1] if snapshots else (0, 1)
     statements, rows = {"sqlite": (2, 1), "postgres": (1, 1), "memory": (0, 2)}[shape.saver]
-    if k is None or seed == shape.turns * shape.updates:
+    if k is None or seed_checkpoint == total:
         return Restore(statements, rows + (shape.saver == "memory"))
     deltas = shape.turns * shape.updates - seed
-    chain = total - (shape.checkpoint_of(seed) if seed else 1)
+    chain = total - seed_checkpoint
     if shape.saver == "sqlite":
         return Restore(statements + 2, rows + 1 + chain + deltas)
     if shape.saver == "memory":
         # A snapshot that ends a turn is still the channel's version at the next input's checkpoint.
-        shared = bool(seed) and seed % shape.updates == 0
+        shared = bool(seed) and seed_checkpoint % shape.checkpoints == 0
         return Restore(0, rows + chain - shared + deltas + bool(seed))
     pages = (chain if seed else total) // POSTGRES_PAGE + 1
     return Restore(statements + pages + 1, rows + min(total, pages * POSTGRES_PAGE) + deltas + bool(seed))

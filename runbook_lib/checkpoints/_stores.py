@@ -191,6 +191,11 @@ class _Counted:
         self._receive(row is not None)
         return row
 
+    def fetchmany(self, *size: int) -> Any:
+        rows = super().fetchmany(*size)  # type: ignore[misc]
+        self._receive(len(rows))
+        return rows
+
     def fetchall(self) -> Any:
         rows = super().fetchall()  # type: ignore[misc]
         self._receive(len(rows))
