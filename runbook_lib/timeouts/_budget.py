@@ -106,6 +106,14 @@ def graph_budget(graph: Graph, steps: int | None = None) -> GraphBudget:
     return GraphBudget(tuple(worst))
 
 
+def path_budget(graph: Graph, path: Sequence[str]) -> GraphBudget:
+    """Return the worst case of the named nodes one after the other, as if nothing else ran in their steps.
+
+    Raises KeyError for a node the graph does not have.
+    """
+    return GraphBudget(tuple((node, _node_seconds(graph, node)) for node in path))
+
+
 def _after(nodes: Iterable[str], following: dict[str, set[str]]) -> set[str]:
     return {target for node in nodes for target in following.get(node, ())} - {END}
 

@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import RetryPolicy, TimeoutPolicy
 from typing_extensions import TypedDict
 
-from runbook_lib.timeouts import budget, graph_budget, node_deadline, record
+from runbook_lib.timeouts import budget, graph_budget, node_deadline, path_budget, record
 
 
 class State(TypedDict, total=False):
@@ -102,6 +102,7 @@ def test_supersteps_wait_for_their_slowest_node() -> None:
     found = graph_budget(diamond().compile())
     assert found.steps == (("a", 10), ("d", 30))
     assert found.formula == "a 10 + d 30 = 40 s"
+    assert path_budget(diamond().compile(), ["a", "b"]).formula == "a 10 + b 1 = 11 s"
 
 
 def test_conditional_edges_and_step_timeout_count() -> None:
@@ -170,6 +171,32 @@ def test_node_deadline_covers_all_attempts_and_is_not_retried() -> None:
     assert {attempt.outcome for attempt in recording.attempts[:-1]} == {"run timeout"}
     assert recording.attempts[-1].outcome == "error"
     assert (leaked, late) == (set(), [])
+
+
+@pytest.mark.parametrize("bound", ["step_timeout", "asyncio.timeout"])
+def test_bounds_around_all_attempts_leave_no_task_and_no_late_effect(bound: str) -> None:
+    late: list[str] = []
+
+    async def works(state: State) -> None:
+        await asyncio.sleep(0.2)
+        late.append("side effect")
+
+    async def main() -> set[asyncio.Task[Any]]:
+        builder = StateGraph(State)
+        retry = RetryPolicy(max_attempts=1000, initial_interval=0.01, jitter=False)
+        builder.add_node("n", works, timeout=0.04, retry_policy=retry)
+        builder.add_edge(START, "n")
+        graph = builder.compile()
+        if bound == "step_timeout":
+            graph.step_timeout = 0.4
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.4 if bound == "asyncio.timeout" else None):
+                await graph.ainvoke({})
+        await asyncio.sleep(0.2)
+        return asyncio.all_tasks() - {asyncio.current_task()}
+
+    assert asyncio.run(main()) == set()
+    assert late == []
 
 
 def test_node_deadline_outside_a_node() -> None:
