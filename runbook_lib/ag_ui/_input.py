@@ -69,7 +69,7 @@ def _whole(value: Any) -> Any:
 
 
 def _first(error: ValidationError, data: Any) -> tuple[str, str]:
-    """The first field that is wrong, such as `messages.0.content`, and how; of a union, the branch that got furthest."""
+    """The first field that is wrong, such as `messages.0.content`, and how; of a union, the deepest."""
     found = [(_path(each, data), each["msg"][:300]) for each in error.errors(include_url=False, include_input=False)]
     field, message = max((each for each in found if each[0].startswith(found[0][0])), key=lambda each: len(each[0]))
     return field or "body", message

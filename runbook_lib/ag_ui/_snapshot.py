@@ -1,6 +1,7 @@
 """What the client shows, held against what the state says: the source of MESSAGES_SNAPSHOT."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import is_
 
 from langchain_core.messages import BaseMessage, ToolMessage
 
@@ -48,8 +49,9 @@ class Transcript:
         if not self.begun:
             self.begun = True
             self._take_over(state)
+        grown = len(state) >= len(self._state) and all(map(is_, self._state, state))
         unseen: list[BaseMessage] = []
-        for message in state:
+        for message in state[len(self._state) if grown else 0 :]:
             known = self._known.get(message.id)
             if known is None:
                 unseen.append(message)

@@ -87,7 +87,14 @@ class MessageStream:
         """Translate one protocol event; True when it was the message's last."""
         match payload["event"]:
             case "content-block-delta":
-                self._delta(payload["index"], payload["delta"])
+                delta = payload["delta"]
+                match delta["type"]:
+                    case "text-delta":
+                        self.add_text(delta["text"])
+                    case "tool-call-delta":
+                        self.calls[payload["index"]].pieces.append(delta["args"])
+                    case "reasoning-delta":
+                        self._add_reasoning(delta["reasoning"])
             case "content-block-start":
                 self._start(payload["index"], payload["content"])
             case "content-block-finish":
@@ -96,15 +103,6 @@ class MessageStream:
                 self.close()
                 self.finished = True
         return self.finished
-
-    def _delta(self, index: int, delta: Mapping[str, Any]) -> None:
-        match delta["type"]:
-            case "text-delta":
-                self.add_text(delta["text"])
-            case "tool-call-delta":
-                self.calls[index].pieces.append(delta["args"])
-            case "reasoning-delta":
-                self._add_reasoning(delta["reasoning"])
 
     def _start(self, index: int, content: Mapping[str, Any]) -> None:
         if content["type"] == "tool_call_chunk":
@@ -122,19 +120,22 @@ class MessageStream:
 
     def add_text(self, text: str) -> None:
         """Show a fragment of the answer; empty fragments are no events."""
-        text = self._half + text
-        self._half = ""
-        if text and "\ud800" <= text[-1] <= "\udbff":
-            text, self._half = text[:-1], text[-1]
+        if self._half or not text.isascii():
+            text = self._whole(text)
         if not text:
             return
-        text = whole_characters(text)
         if not self._text_open:
             self._text_open = True
             self._close_reasoning()
-            self._emit("TEXT_MESSAGE_START", messageId=self.id, role="assistant")
+            self._emit({"type": "TEXT_MESSAGE_START", "messageId": self.id, "role": "assistant"})
         self.pieces.append(text)
-        self._emit("TEXT_MESSAGE_CONTENT", messageId=self.id, delta=text)
+        self._emit({"type": "TEXT_MESSAGE_CONTENT", "messageId": self.id, "delta": text})
+
+    def _whole(self, text: str) -> str:
+        """`text` in whole characters; half of a surrogate pair at its end waits for the other half."""
+        text = self._half + text
+        self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return whole_characters(text[:-1] if self._half else text)
 
     def _add_reasoning(self, text: str) -> None:
         if not text:
@@ -142,40 +143,42 @@ class MessageStream:
         message_id = f"{self.id}-reasoning"
         if not self._reasoning_open:
             self._reasoning_open = True
-            self._emit("REASONING_START", messageId=message_id)
-            self._emit("REASONING_MESSAGE_START", messageId=message_id, role="reasoning")
-        self._emit("REASONING_MESSAGE_CONTENT", messageId=message_id, delta=whole_characters(text))
+            self._emit({"type": "REASONING_START", "messageId": message_id})
+            self._emit({"type": "REASONING_MESSAGE_START", "messageId": message_id, "role": "reasoning"})
+        self._emit({"type": "REASONING_MESSAGE_CONTENT", "messageId": message_id, "delta": whole_characters(text)})
 
     def _close_reasoning(self) -> None:
         if self._reasoning_open:
             self._reasoning_open = False
-            self._emit("REASONING_MESSAGE_END", messageId=f"{self.id}-reasoning")
-            self._emit("REASONING_END", messageId=f"{self.id}-reasoning")
+            self._emit({"type": "REASONING_MESSAGE_END", "messageId": f"{self.id}-reasoning"})
+            self._emit({"type": "REASONING_END", "messageId": f"{self.id}-reasoning"})
 
     def close(self) -> None:
         """End what is open, so that nothing is left hanging when the message or the run ends."""
         self._close_reasoning()
         if self._half:
-            self.add_text("\ufffd" if not self._text_open else "")
+            self._half = ""
+            self.add_text("\ufffd")
         if self._text_open:
             self._text_open = False
-            self._emit("TEXT_MESSAGE_END", messageId=self.id)
+            self._emit({"type": "TEXT_MESSAGE_END", "messageId": self.id})
 
     def emit_call(self, call: ToolCall) -> None:
         """Send one valid call: START, its arguments, END."""
-        self._emit("TOOL_CALL_START", toolCallId=call.id, toolCallName=call.name, parentMessageId=self.id)
+        self._emit(
+            {"type": "TOOL_CALL_START", "toolCallId": call.id, "toolCallName": call.name, "parentMessageId": self.id}
+        )
         for delta in call.deltas():
-            self._emit("TOOL_CALL_ARGS", toolCallId=call.id, delta=delta)
-        self._emit("TOOL_CALL_END", toolCallId=call.id)
+            self._emit({"type": "TOOL_CALL_ARGS", "toolCallId": call.id, "delta": delta})
+        self._emit({"type": "TOOL_CALL_END", "toolCallId": call.id})
 
     def emit_invalid(self, call: ToolCall) -> None:
         """Report a call that must not run, as a CUSTOM event that no client mistakes for a call."""
         raw = whole_characters("".join(call.pieces))
         value = {"messageId": self.id, "toolCallName": call.name, "arguments": raw, "error": call.error}
-        self._emit("CUSTOM", name="openui.invalid_tool_call", value=value)
+        self._emit({"type": "CUSTOM", "name": "openui.invalid_tool_call", "value": value})
 
-    def _emit(self, type_: str, **fields: Any) -> None:
-        event: Event = {"type": type_, **fields}
+    def _emit(self, event: Event) -> None:
         if self.owner is not None:
             event["subagentRunId"] = self.owner
         self.emit(event)

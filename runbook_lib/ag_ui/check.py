@@ -52,6 +52,8 @@ def check_events(
 
 def protocol(events: Sequence[Event]) -> Iterator[Violation]:
     """The rules of AG-UI as `ag-ui-validate` knows them (AGUI...), errors and warnings."""
+    if not events:
+        yield Violation(-1, "AGUI003", "No event at all: a run has at least RUN_STARTED and RUN_FINISHED or RUN_ERROR")
     validator = create_validator()
     found = [diagnostic for event in events for diagnostic in validator.feed(event)]
     for diagnostic in (*found, *validator.finalize()):

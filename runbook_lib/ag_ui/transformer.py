@@ -56,8 +56,12 @@ class OpenUIStreamTransformer(StreamTransformer):
         if handler is not None:
             params = event["params"]
             self._now = params["timestamp"]
-            handler(tuple(params["namespace"][len(self.scope) :]), params["data"])
+            handler(params["namespace"], params["data"])
         return True
+
+    def _namespace(self, path: list[str]) -> tuple[str, ...]:
+        """An event's namespace as seen from the scope this instance serves."""
+        return tuple(path[len(self.scope) :])
 
     def finalize(self) -> None:
         """End what is open when the run ends, is cancelled or pauses for an interrupt."""
@@ -79,21 +83,21 @@ class OpenUIStreamTransformer(StreamTransformer):
 
     # -- messages: tokens as they come -----------------------------------------------------------------------
 
-    def _on_message(self, namespace: tuple[str, ...], data: Any) -> None:
+    def _on_message(self, path: list[str], data: Any) -> None:
         payload, metadata = data
         if not isinstance(payload, dict):
             return  # whole messages are taken from the task's result, where they have their final ids
         if payload["event"] == "message-start":
-            self._open(namespace, payload, metadata)
+            self._open(path, payload, metadata)
         stream = self._streams.get(metadata["run_id"])
         if stream is not None and not stream.abandoned and stream.handle(payload):
             for index in sorted(stream.calls):
                 self._send_call(stream, stream.calls[index])
 
-    def _open(self, namespace: tuple[str, ...], payload: Any, metadata: Any) -> None:
+    def _open(self, path: list[str], payload: Any, metadata: Any) -> None:
         if self._speakers.internal(metadata, payload.get("role")):
             return
-        subagent = self._speakers.at(namespace, metadata)
+        subagent = self._speakers.at(self._namespace(path), metadata)
         task = task_of(metadata)
         self._abandon(task)
         stream = MessageStream(payload["id"], task, subagent.id if subagent else None, self._emit)
@@ -121,7 +125,8 @@ class OpenUIStreamTransformer(StreamTransformer):
 
     # -- tasks: what was kept ----------------------------------------------------------------------------------
 
-    def _on_task(self, namespace: tuple[str, ...], task: Any) -> None:
+    def _on_task(self, path: list[str], task: Any) -> None:
+        namespace = self._namespace(path)
         subagent = self._speakers.at(namespace, task.get("metadata") or {})
         if "triggers" in task:
             self._speakers.started(task)
@@ -187,8 +192,8 @@ class OpenUIStreamTransformer(StreamTransformer):
 
     # -- values, tools, custom -----------------------------------------------------------------------------------
 
-    def _on_values(self, namespace: tuple[str, ...], state: Any) -> None:
-        if namespace or not isinstance(state, dict):
+    def _on_values(self, path: list[str], state: Any) -> None:
+        if self._namespace(path) or not isinstance(state, dict):
             return
         if isinstance(state.get("messages"), list):
             self._compare(state["messages"])
@@ -209,15 +214,15 @@ class OpenUIStreamTransformer(StreamTransformer):
             self._started.update(call["id"] for message in messages for call in message.get("toolCalls", ()))
             self._emit({"type": "MESSAGES_SNAPSHOT", "messages": messages})
 
-    def _on_tool(self, namespace: tuple[str, ...], data: Any) -> None:
+    def _on_tool(self, path: list[str], data: Any) -> None:
         if data["event"] == "tool-output-delta":
             value = {"toolCallId": data["tool_call_id"], "delta": json_value(data["delta"])}
-            self._send_custom(namespace, "langgraph.tool_output", value)
+            self._send_custom(path, "langgraph.tool_output", value)
 
-    def _on_custom(self, namespace: tuple[str, ...], data: Any) -> None:
-        self._send_custom(namespace, "langgraph.custom", json_value(data))
+    def _on_custom(self, path: list[str], data: Any) -> None:
+        self._send_custom(path, "langgraph.custom", json_value(data))
 
-    def _send_custom(self, namespace: tuple[str, ...], name: str, value: Any) -> None:
+    def _send_custom(self, path: list[str], name: str, value: Any) -> None:
         event: Event = {"type": "CUSTOM", "name": name, "value": value}
-        subagent = self._speakers.at(namespace, {})
+        subagent = self._speakers.at(self._namespace(path), {})
         self._emit(event if subagent is None else event | {"subagentRunId": subagent.id})

@@ -8,12 +8,13 @@ from functools import cache
 from typing import Any
 
 import pytest
-from ag_ui_play import Turn, play
+from ag_ui_play import CONFIG, Turn, play
 from ag_ui_situations import ROWS, deep, say
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 
 from runbook_lib.ag_ui import RULES, Violation, check_events, fold_events, run_events
 from runbook_lib.model import call, chat_model
@@ -79,9 +80,9 @@ def swap_speaker(events: list[Event]) -> None:
     [
         (CALL, drop_event("RUN_STARTED"), {"AGUI001"}),
         (CALL, twice("RUN_STARTED"), {"AGUI002"}),
-        (CALL, drop_event("RUN_FINISHED"), {"AGUI508"}),
+        (CALL, drop_event("RUN_FINISHED"), {"AGUI003"}),
         (CALL, twice("RUN_FINISHED"), {"AGUI004"}),
-        (CALL, drop_event("TEXT_MESSAGE_START"), {"AGUI101", "AGUI102"}),
+        (CALL, drop_event("TEXT_MESSAGE_START"), {"AGUI101", "AGUI102", "differs"}),
         (CALL, drop_event("TEXT_MESSAGE_END"), {"AGUI103"}),
         (CALL, change("TEXT_MESSAGE_CONTENT", delta=""), {"AGUI105", "differs"}),
         (CALL, drop_event("TOOL_CALL_END"), {"AGUI203", "AGUI206"}),
@@ -89,7 +90,7 @@ def swap_speaker(events: list[Event]) -> None:
         (CALL, change("TOOL_CALL_RESULT", content=17), {"AGUI504", "differs"}),
         (CALL, drop_event("TOOL_CALL_RESULT"), {"result-missing", "lost"}),
         (CALL, twice("TOOL_CALL_RESULT"), {"result-twice", "id-reused"}),
-        (CALL, move("TOOL_CALL_RESULT", "TOOL_CALL_START"), {"AGUI206", "AGUI207"}),
+        (CALL, move("TOOL_CALL_RESULT", "TOOL_CALL_START"), {"AGUI207"}),
         (CALL, borrow_call_id, {"result-id", "not-in-state", "lost"}),
         (CALL, reuse_message_id, {"id-reused", "lost", "differs"}),
         (CALL, drop_event("TEXT_MESSAGE_CONTENT"), {"differs"}),
@@ -97,10 +98,10 @@ def swap_speaker(events: list[Event]) -> None:
         (SUB, drop_event("SUBAGENT_STARTED"), {"AGUI602", "speaker-unknown"}),
         (SUB, drop_event("SUBAGENT_FINISHED"), {"AGUI604"}),
         (SUB, twice("SUBAGENT_STARTED"), {"AGUI601"}),
-        (SUB, move("SUBAGENT_FINISHED", "SUBAGENT_STARTED"), {"AGUI602", "AGUI604"}),
-        (SUB, swap_speaker, {"not-in-state", "AGUI606"}),
+        (SUB, move("SUBAGENT_FINISHED", "SUBAGENT_STARTED"), {"AGUI602", "AGUI604", "speaker-unknown"}),
+        (SUB, swap_speaker, {"not-in-state"}),
         (FAILED, drop_event("TEXT_MESSAGE_END"), {"left-open"}),
-        (FAILED, drop_event("RUN_ERROR"), {"AGUI508"}),
+        (FAILED, drop_event("RUN_ERROR"), {"AGUI003"}),
     ],
 )
 def test_broken_on_purpose(run: str, edit: Edit, rules: set[str]) -> None:
@@ -133,7 +134,7 @@ def test_own_rules() -> None:
 
 
 def test_no_events_at_all_is_a_violation() -> None:
-    assert _rules(check_events([])) == {"AGUI001", "AGUI508"}
+    assert _rules(check_events([])) == {"AGUI003"}
 
 
 # -- the sequences that the official client refuses or accepts, and what we say --------------------------------------
@@ -185,7 +186,7 @@ def tr(name: str, message: str = "m") -> Event:
 STEP = {"type": "STEP_STARTED", "stepName": "model"}
 
 CLIENT_TABLE = [
-    Row("same message started twice", [R, s("m"), s("m"), c("m"), e("m"), F], True, {"AGUI104", "id-reused"}),
+    Row("same message started twice", [R, s("m"), s("m"), c("m"), e("m"), F], True, {"AGUI106", "id-reused"}),
     Row("two messages open at once", [R, s("a"), s("b"), c("a"), c("b"), e("a"), e("b"), F], False, set()),
     Row("call inside open text", [R, s("a"), c("a"), ts("t"), ta("t"), te("t"), tr("t"), e("a"), F], False, set()),
     Row("finishes with open text", [R, s("a"), c("a"), F], True, {"AGUI103"}),
@@ -199,9 +200,12 @@ CLIENT_TABLE = [
     Row("no RUN_STARTED", [s("a"), e("a"), F], True, {"AGUI001"}),
     Row("same step open twice", [R, STEP, STEP, F], True, {"AGUI007"}),
     Row(
-        "message id used again", [R, s("a"), c("a"), e("a"), s("a"), c("a"), e("a"), F], False, {"AGUI104", "id-reused"}
+        "message id used again",
+        [R, s("a"), c("a"), e("a"), s("a"), c("a"), e("a"), F],
+        False,
+        {"AGUI101", "AGUI102", "AGUI104", "id-reused"},
     ),
-    Row("call id used again", [R, ts("t"), te("t"), ts("t"), te("t"), tr("t"), F], False, {"AGUI205"}),
+    Row("call id used again", [R, ts("t"), te("t"), ts("t"), te("t"), tr("t"), F], False, {"AGUI202", "AGUI205"}),
     Row("empty delta", [R, s("a"), c("a", ""), e("a"), F], False, {"AGUI105"}),
     Row("result of an unknown call", [R, tr("zz"), F], False, {"AGUI207"}),
 ]
@@ -257,25 +261,29 @@ TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_s
 PIECES = st.one_of(st.integers(1, 9), st.sampled_from(["tokens", "whole"]))
 
 
-@settings(max_examples=40, deadline=None)
+JOINS = {"+": lambda a, b: a + b, "|": lambda a, b: a | b, "&": lambda a, b: a & b}
+
+
+@settings(max_examples=25, deadline=None)
 @given(
-    said=TEXT, first=TEXT, second=TEXT, cuts=st.tuples(PIECES, PIECES, PIECES), joins=st.tuples(*[st.sampled_from("+|&")] * 2),
+    texts=st.tuples(TEXT, TEXT, TEXT),
+    cuts=st.tuples(PIECES, PIECES, PIECES),
+    joins=st.tuples(st.sampled_from("+|&"), st.sampled_from("+|&")),
     sse=st.integers(1, 60),
-)  # fmt: skip
+)
 def test_any_chunking_gives_the_same_texts_arguments_and_order(
-    said: str, first: str, second: str, cuts: Any, joins: tuple[str, str], sse: int
+    texts: tuple[str, str, str], cuts: tuple[Any, Any, Any], joins: tuple[str, str], sse: int
 ) -> None:
-    join = {"+": lambda a, b: a + b, "|": lambda a, b: a | b, "&": lambda a, b: a & b}
-    text = say(said, pieces=cuts[0])
+    said, first, second = texts
     one, two = call("echo", text=first, pieces=cuts[1]), call("echo", text=second, pieces=cuts[2])
-    turn = join[joins[1]](join[joins[0]](text, one), two)
-    graph = create_agent(chat_model([turn, say("End.")], chunking=sse), [echo])
-    events = list(run_events(graph, {"messages": [{"role": "user", "content": "Hi", "id": "u"}]}))
-    assert check_events(events) == []
+    turn = JOINS[joins[1]](JOINS[joins[0]](say(said, pieces=cuts[0]), one), two)
+    graph = create_agent(chat_model([turn, say("End.")], chunking=sse), [echo], checkpointer=InMemorySaver())
+    events = list(run_events(graph, {"messages": "Hi"}, CONFIG))
+    assert check_events(events, graph.get_state(CONFIG).values["messages"]) == []
     messages = fold_events(events)
     assert [message["role"] for message in messages] == ["assistant", "tool", "tool", "assistant"]
     assert messages[0]["content"] == said
-    arguments = [json.loads(call["function"]["arguments"]) for call in messages[0]["toolCalls"]]
-    assert arguments == [{"text": first}, {"text": second}]
+    arguments = [json.loads(call["function"]["arguments"])["text"] for call in messages[0]["toolCalls"]]
+    assert sorted(arguments) == sorted([first, second])
     assert sorted(message["content"] for message in messages[1:3]) == sorted([first, second])
     assert messages[3]["content"] == "End."
