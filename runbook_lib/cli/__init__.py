@@ -9,6 +9,7 @@ import typer
 from runbook_lib.cli._lab import lab
 from runbook_lib.cli._lock import lock
 from runbook_lib.cli._refresh import refresh
+from runbook_lib.cli._serve import serve
 from runbook_lib.cli._setup import setup
 from runbook_lib.cli._tests import run_tests
 
@@ -38,6 +39,7 @@ app = typer.Typer(
 app.command("lab", rich_help_panel=START)(lab)
 app.command("test", rich_help_panel=START, context_settings=PASS_ON)(run_tests)
 app.command("setup", rich_help_panel=START)(setup)
+app.command("serve", rich_help_panel=MORE)(serve)
 app.command("refresh", rich_help_panel=MORE)(refresh)
 app.command("lock", rich_help_panel=MORE)(lock)
 

@@ -25,6 +25,7 @@ _QUIET = {
     "LANGCHAIN_TRACING_V2": "false",
     "NO_COLOR": "1",
 }
+ALLOWED_HOSTS = "RUNBOOK_ALLOWED_HOSTS"
 _COMMAND = (sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--allow-blocking")
 _SERVE = "runbook_lib.deep_agent.serve"
 
@@ -58,7 +59,7 @@ class DevServer:
         self._process = subprocess.Popen(
             [*_COMMAND, "--host", host, "--port", str(self.port), "--n-jobs-per-worker", str(jobs)],
             cwd=self._folder,
-            env=os.environ | _QUIET,
+            env=os.environ | _QUIET | {ALLOWED_HOSTS: _names(host)},
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
@@ -68,17 +69,25 @@ class DevServer:
     @property
     def url(self) -> str:
         """The server's base URL, once it answers. Raises RuntimeError with the end of its log if it does not."""
-        url = f"http://{address(self.host)}:{self.port}"
-        deadline = time.monotonic() + 60
+        url = f"http://{_address(self.host)}:{self.port}"
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline and self._process.poll() is None:
             try:
                 urllib.request.urlopen(f"{url}/ok", timeout=2).close()
                 return url
             except (urllib.error.URLError, TimeoutError, ConnectionError):
                 time.sleep(0.1)
+        raise self._failed(f"langgraph dev did not come up on port {self.port}.")
+
+    def wait(self) -> None:
+        """Wait for as long as the server runs. Raises RuntimeError with the end of its log when it ends by itself."""
+        code = self._process.wait()
+        raise self._failed(f"langgraph dev has ended with exit code {code}.")
+
+    def _failed(self, what: str) -> RuntimeError:
         tail = (self._folder / "server.log").read_text(errors="replace")[-1500:]
         self.stop()
-        raise RuntimeError(f"langgraph dev did not come up on port {self.port}. The end of its log:\n{tail}")
+        return RuntimeError(f"{what} The end of its log:\n{tail}")
 
     def stop(self) -> None:
         """Stop the server and remove its folder; calling it again does nothing."""
@@ -111,15 +120,27 @@ def _settings(cors_origins: Iterable[str]) -> dict[str, Any]:
     }
 
 
-def address(host: str) -> str:
-    """How this machine reaches a server that listens on `host`, as it stands in a URL."""
+def _names(host: str) -> str:
+    """The names under which requests may ask for the server, separated by commas.
+
+    A page whose own domain name was pointed at this machine (DNS rebinding) asks for that name. `api` is how the
+    server's code calls itself.
+    """
+    return "127.0.0.1,localhost,[::1],api" if is_loopback(host) else "*"
+
+
+def is_loopback(host: str) -> bool:
+    """True when a server that listens on `host` can be reached from this machine only."""
     try:
-        ip = ipaddress.ip_address(host)
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host
-    if ip.is_unspecified:
-        return "127.0.0.1" if ip.version == 4 else "[::1]"
-    return host if ip.version == 4 else f"[{host}]"
+        return host == "localhost"
+
+
+def _address(host: str) -> str:
+    """How this machine reaches a server that listens on `host`, as it stands in a URL."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"[{host}]" if ":" in host else host
 
 
 def _free_port() -> int:
