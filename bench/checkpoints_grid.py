@@ -6,13 +6,14 @@ Prints a Markdown table: logical bytes and rows, what a restore reads, mean time
 """
 
 import argparse
+from collections.abc import Iterable
 
 from langgraph.channels.delta import DeltaChannel
 from langgraph.graph.message import _messages_delta_reducer, add_messages
 from rich.console import Console
 from rich.progress import Progress
 
-from runbook_lib.checkpoints import Measurement, PostgresUnavailable, measure, predict
+from runbook_lib.checkpoints import Measurement, PostgresUnavailable, Sample, measure, predict
 
 KS = (None, 1, 10, 50, 100, 1000)
 HEAD = (
@@ -37,6 +38,7 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
+    """What to measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--turns", type=int, default=500)
     parser.add_argument("--bytes", type=int, default=200)
@@ -55,7 +57,8 @@ def measured(saver: str, k: int | None, options: argparse.Namespace) -> list[str
     return [row(cells(run, sample)) for sample in run.samples]
 
 
-def cells(run: Measurement, sample) -> list[str]:
+def cells(run: Measurement, sample: Sample) -> list[str]:
+    """The figures of one sample, and the formula's error."""
     formula = predict(run.saver, sample.turn, run.message_bytes, k=run.k)
     store = "-" if sample.physical_bytes is None else f"{sample.physical_bytes / 1e6:.2f}"
     return [
@@ -67,7 +70,8 @@ def cells(run: Measurement, sample) -> list[str]:
     ]  # fmt: skip
 
 
-def row(parts) -> str:
+def row(parts: Iterable[str]) -> str:
+    """One line of a Markdown table."""
     return "| " + " | ".join(parts) + " |"
 
 
