@@ -159,36 +159,38 @@ class OpenUIStreamTransformer(StreamTransformer):
 
     def _settle_one(self, stream: MessageStream | None, message: BaseMessage, subagent: Subagent | None) -> None:
         if stream is None:
-            self._show(message, subagent)
+            if not self._show(message, subagent):
+                self._transcript.outdated |= subagent is None  # no event can show it; a snapshot can
+                return
         elif stream.abandoned or stream.text != text_of(message) or stream.valid_calls() != calls_of(message):
             self._transcript.outdated = True
         self._transcript.add(message, subagent)
 
-    def _show(self, message: BaseMessage, subagent: Subagent | None) -> None:
+    def _show(self, message: BaseMessage, subagent: Subagent | None) -> bool:
         """Send a message that arrives whole: written by a node, or by a model that does not stream."""
         owner = subagent.id if subagent else None
         if isinstance(message, ToolMessage):
-            self._show_result(message, owner)
-        elif isinstance(message, AIMessage):
-            stream = MessageStream(message.id or "", "", owner, self._emit)
-            stream.add_text(text_of(message))
-            stream.close()
-            for call_id, name, arguments in calls_of(message):
-                self._send_call(stream, ToolCall(call_id, name, arguments=arguments))
-        elif owner is None:
-            self._transcript.outdated = True  # AG-UI has no event for a new user or system message
+            return self._show_result(message, owner)
+        if not isinstance(message, AIMessage):
+            return False
+        stream = MessageStream(message.id or "", "", owner, self._emit)
+        stream.add_text(text_of(message))
+        stream.close()
+        for call_id, name, arguments in calls_of(message):
+            self._send_call(stream, ToolCall(call_id, name, arguments=arguments))
+        return True
 
-    def _show_result(self, message: ToolMessage, owner: str | None) -> None:
+    def _show_result(self, message: ToolMessage, owner: str | None) -> bool:
         call = message.tool_call_id
         if call not in self._transcript.calls or call in self._transcript.answered:
-            self._transcript.outdated = True  # the client would put it in the wrong place
-            return
+            return False  # the client would put it behind another call
         if call not in self._started:
             self._send_snapshot()  # the call was made in an earlier run: this stream must name it first
         self._transcript.answered.add(call)
         event: Event = {"type": "TOOL_CALL_RESULT", "messageId": message.id, "toolCallId": call}
         event |= {"content": result_of(message), "role": "tool"}
         self._emit(event if owner is None else event | {"subagentRunId": owner})
+        return True
 
     # -- values, tools, custom -----------------------------------------------------------------------------------
 
@@ -204,8 +206,7 @@ class OpenUIStreamTransformer(StreamTransformer):
 
     def _compare(self, messages: list[BaseMessage]) -> None:
         for message in self._transcript.advance(messages):
-            self._show(message, None)
-            self._transcript.add(message, None)
+            self._settle_one(None, message, None)
         if self._transcript.outdated:
             self._send_snapshot()
 

@@ -15,6 +15,7 @@ from runbook_lib.ag_ui._messages import as_wire
 
 Event = dict[str, Any]
 Next = Any  # an input of the graph, or a function of the turn before that returns one
+Run = Callable[[Any, Any, list[Event]], list[Event]]
 CONFIG = {"configurable": {"thread_id": "thread"}}
 
 
@@ -95,8 +96,11 @@ class Situation:
     ordered: bool = True  # False where parallel branches speak: their order in the state is not that of time
 
 
-def play(situation: Situation, mode: str) -> list[Turn]:
-    """Run all inputs on one thread; a new client starts with nothing and keeps what each run leaves."""
+def play(situation: Situation, mode: str, run: Run | None = None) -> list[Turn]:
+    """Run all inputs on one thread; a new client starts with nothing and keeps what each run leaves.
+
+    `run` may be another translator: it gets the graph, the input and the client's messages, and returns events.
+    """
     graph = situation.build()
     client: list[Event] = []
     turns: list[Turn] = []
@@ -108,7 +112,7 @@ def play(situation: Situation, mode: str) -> list[Turn]:
             else asked
         )
         held = sent(client, asked)
-        events = _asked(graph, asked, mode)
+        events = run(graph, asked, held) if run else _asked(graph, asked, mode)
         state = stored(graph)
         client = fold_events(events, held)
         turns.append(Turn(events, state, held, client))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -31,6 +32,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command, RetryPolicy, TimeoutPolicy, interrupt
 from typing_extensions import TypedDict
 
@@ -148,6 +150,14 @@ def reporting() -> str:
     """Reports its progress."""
     get_stream_writer()({"progress": 0.5})
     return "done"
+
+
+@tool
+def slowly(runtime: ToolRuntime) -> str:
+    """Sends its output in parts."""
+    runtime.emit_output_delta("first half")
+    runtime.emit_output_delta({"rows": 2})
+    return "all of it"
 
 
 TOOLS = [weather, price]
@@ -368,6 +378,16 @@ def see_call_id_used_twice(turn: Turn) -> None:
     assert [m["toolCalls"][0]["id"] for m in turn.client if m.get("toolCalls")] == ["A", "A"]
 
 
+@row(
+    agent(call("weather", id="call_0"), say("One."), call("price", ticker="AAPL", id="call_0"), say("Two.")), ["1", "2"]
+)
+def see_same_call_id_in_every_turn(one: Turn, two: Turn) -> None:
+    """Some servers count from zero in each answer; a client would append to the old call."""
+    assert one.calls() == [("weather", {})]
+    assert two.calls() == []
+    assert [m["content"] for m in two.client if m["role"] == "tool"] == ["21 degrees in Seoul", "AAPL 190"]
+
+
 # -- what tools return --------------------------------------------------------------------------------------------
 
 
@@ -398,6 +418,14 @@ for _name, _expected in (
 @row(deep(call("reporting"), say("Done."), tools=[reporting]))
 def see_custom_event_of_a_tool(turn: Turn) -> None:
     assert turn.custom("langgraph.custom") == [{"progress": 0.5}]
+
+
+@row(deep(call("slowly"), say("Done."), tools=[slowly]))
+def see_partial_output_of_a_tool(turn: Turn) -> None:
+    call_id = turn.of("TOOL_CALL_START")[0]["toolCallId"]
+    expected = [{"toolCallId": call_id, "delta": delta} for delta in ("first half", {"rows": 2})]
+    assert turn.custom("langgraph.tool_output") == expected
+    assert turn.results() == ["all of it"]
 
 
 # -- the model fails ----------------------------------------------------------------------------------------------
@@ -679,6 +707,53 @@ def _plain_node() -> Any:
 def see_message_written_by_a_node(turn: Turn) -> None:
     assert turn.texts() == ["Written by a node."]
     assert turn.of("TEXT_MESSAGE_START")[0]["messageId"] == "node-1"
+
+
+def _written_as(*values: Any) -> Callable[[], Any]:
+    """A node for each value, one after the other, that writes it to `messages`."""
+
+    def build() -> Any:
+        graph = StateGraph(MessagesState)
+        graph.add_sequence([(f"n{number}", lambda _, value=value: value) for number, value in enumerate(values)])
+        graph.add_edge(START, "n0")
+        return graph.compile(checkpointer=InMemorySaver())
+
+    return build
+
+
+@row(_written_as({"messages": ("ai", "A pair.")}, {"messages": [{"role": "assistant", "content": "A dict."}]}))
+def see_messages_written_in_other_forms(turn: Turn) -> None:
+    """Only the state knows their ids."""
+    assert turn.texts() == ["A pair.", "A dict."]
+
+
+@row(
+    _written_as(
+        [Command(update={"messages": [AIMessage("One.")]}), Command(update={"messages": [AIMessage("Two.")]})],
+        {"messages": [HumanMessage("A node asks.", id="h"), AIMessage("A node answers.", id="a")]},
+    )
+)
+def see_several_writes_of_one_node(turn: Turn) -> None:
+    assert turn.texts() == ["One.", "Two.", "A node answers."]
+    assert "A node asks." in [m["content"] for m in turn.client if m["role"] == "user"]
+
+
+def _two_at_once() -> Any:
+    model = chat_model(lambda c: say(f"About {c.user_texts[-1]}.", pieces=6), token_delay=0.002)
+
+    async def both(state: MessagesState) -> dict[str, Any]:
+        return {"messages": await asyncio.gather(model.ainvoke("cats"), model.ainvoke("dogs"))}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("both", both)
+    graph.add_edge(START, "both")
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+@row(_two_at_once, modes=("async",))
+def see_one_node_asking_two_models_at_once(turn: Turn) -> None:
+    """It looks like a retry until the task ends: the snapshot then has both."""
+    assert [m["content"] for m in turn.client if m["role"] == "assistant"] == ["About cats.", "About dogs."]
 
 
 def _kept_and_dropped() -> Any:
@@ -1057,6 +1132,18 @@ def shout(request: Any, handler: Any) -> Any:
 @row(agent(say("Quiet."), middleware=[shout]), modes=("sync",))
 def see_answer_rewritten_around_the_model(turn: Turn) -> None:
     assert turn.client[-1]["content"] == "QUIET."
+
+
+@wrap_model_call
+def ask_again(request: Any, handler: Any) -> Any:
+    handler(request)
+    return handler(request)
+
+
+@row(agent(attempts(SEOUL, AAPL), say("Done."), middleware=[ask_again]), modes=("sync",))
+def see_answer_with_a_call_discarded(turn: Turn) -> None:
+    """The first call never runs; the snapshot takes it away."""
+    assert [c["function"]["name"] for m in turn.client for c in m.get("toolCalls", ())] == ["price"]
 
 
 @after_model
