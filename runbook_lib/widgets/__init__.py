@@ -1,5 +1,6 @@
 """Views for notebooks: Python owns the state, one ES module each draws it."""
 
 from runbook_lib.widgets.event_stream import EventStreamView
+from runbook_lib.widgets.openui_view import OpenUIView
 
-__all__ = ["EventStreamView"]
+__all__ = ["EventStreamView", "OpenUIView"]
