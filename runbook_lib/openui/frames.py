@@ -76,6 +76,7 @@ class UseFrame(Frame):
         entry.size = builder.size - self.size + 1
         entry.depth = builder.deepest - self.level
         del builder.levels[name]
+        builder.built.add(name)
         builder.entry = self.outer
         if builder.lowest > self.level:
             builder.remember(entry, self.mode)

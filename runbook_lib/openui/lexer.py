@@ -8,6 +8,7 @@ does not know are skipped, as lang-core does.
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from json.decoder import scanstring
 
 TOKEN = re.compile(
@@ -121,13 +122,8 @@ def number_text(value: float | int) -> str:
         return "NaN"
     if value in (float("inf"), float("-inf")):
         return "Infinity" if value > 0 else "-Infinity"
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
-    mantissa, _, exponent = repr(float(value)).partition("e")
-    if not exponent:
-        return mantissa
-    power = int(exponent)
-    if -7 < power < 0:
-        digits = mantissa.replace(".", "").lstrip("-")
-        return ("-" if value < 0 else "") + "0." + "0" * (-power - 1) + digits
-    return f"{mantissa.removesuffix('.0')}e{'+' if power > 0 else '-'}{abs(power)}"
+    digits = repr(float(value))
+    if value == 0 or 1e-6 <= abs(value) < 1e21:
+        return format(Decimal(digits), "f").removesuffix(".0") if value else "0"
+    mantissa, _, exponent = digits.partition("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent):+d}"

@@ -152,4 +152,5 @@ def _composite(schema: Mapping[str, Any]) -> Slot:
         return Slot("component", components=(str(schema["$ref"]).rsplit("/", 1)[-1],))
     if options and all(option.kind == "component" for option in options):
         return Slot("component", components=tuple(name for option in options for name in option.components))
-    return Slot("union", options=tuple(options)) if options else Slot()
+    acts = any("type" in option.fields for option in options)  # what Action(...) comes to has a `type`
+    return Slot("union", options=tuple(options), action=acts) if options else Slot()

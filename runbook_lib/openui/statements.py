@@ -79,13 +79,17 @@ def _end(tokens: list[str], start: int) -> tuple[int, bool]:
     """Where the expression that starts at `start` ends, and whether it spans lines."""
     depth = ternaries = 0
     broken = False
-    for position in range(start, len(tokens)):
+    position, count = start, len(tokens)
+    while position < count:
         token = tokens[position]
         if token not in STRUCTURE:
-            continue
-        if token == "\n":
-            if depth == 0 and ternaries == 0 and not _continues(tokens, position):
-                return position, broken
+            pass
+        elif token == "\n":
+            if depth == 0 and ternaries == 0:
+                following = _after_newlines(tokens, position)
+                if following == count or tokens[following] != "?":
+                    return position, broken
+                position = following - 1
             broken = True
         elif token in OPENERS:
             depth += 1
@@ -93,12 +97,11 @@ def _end(tokens: list[str], start: int) -> tuple[int, bool]:
             depth -= depth > 0
         elif depth == 0:
             ternaries = ternaries + 1 if token == "?" else max(0, ternaries - 1)
-    return len(tokens), broken
-
-
-def _continues(tokens: list[str], position: int) -> bool:
-    """True if the next thing after this newline is the `?` of a ternary."""
-    count = len(tokens)
-    while position < count and tokens[position] == "\n":
         position += 1
-    return position < count and tokens[position] == "?"
+    return count, broken
+
+
+def _after_newlines(tokens: list[str], position: int) -> int:
+    while position < len(tokens) and tokens[position] == "\n":
+        position += 1
+    return position

@@ -38,6 +38,7 @@ class Builder:
         self.components = catalog.components
         self.memory: dict[tuple[int, bool], dict[str, Entry]] = {}
         self.users: dict[str, set[str]] = {}
+        self.built: set[str] = set()  # statements that something remembered may be made of
         self.statements: Mapping[str, Statement] = {}
         self.partial = False
         self.entry = Entry("")
@@ -61,10 +62,11 @@ class Builder:
         pending, seen = [name], {name}
         while pending:
             name = pending.pop()
+            self.built.discard(name)
             for memory in self.memory.values():
                 memory.pop(name, None)
-            fresh = self.users.get(name, seen) - seen
-            seen |= fresh
+            fresh = [user for user in self.users.get(name, ()) if user in self.built and user not in seen]
+            seen.update(fresh)
             pending.extend(fresh)
 
     # One tree
@@ -84,12 +86,14 @@ class Builder:
         if type(node) in SCALARS:
             return node if mode == VALUE else syntax_of(node)
         stack: list[Frame] = [Frame(node, (node,), mode)]
+        self.level = 1
         while True:
             frame = stack[-1]
             inner = frame.run(self)
             if inner is None:
                 stack.pop()
                 value = frame.close()
+                self.level = len(stack)
                 if not stack:
                     return value
                 stack[-1].take(frame.node, value)

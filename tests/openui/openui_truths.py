@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,8 @@ def plain(value: Any) -> Any:
         return {text(key): plain(item) for key, item in value.items()}
     if isinstance(value, list):
         return [plain(item) for item in value]
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return {"$num": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
-        return int(value) if value == int(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$num": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
     return text(value) if isinstance(value, str) else value
 
 
@@ -67,21 +66,12 @@ def canonical(value: Any) -> str:
 
 
 def number(value: float) -> str:
-    """A finite number as JavaScript writes it (checked here independently of the library)."""
-    digits = repr(value)
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
-    if "e" not in digits:
-        return digits
-    mantissa, _, exponent = repr(float(value)).partition("e")
-    if -7 < int(exponent) < 0:
-        return _small(mantissa, int(exponent))
+    """A finite number as JavaScript writes it."""
+    digits = repr(float(value))
+    if value == 0 or 1e-6 <= abs(value) < 1e21:
+        return format(Decimal(digits), "f").removesuffix(".0") if value else "0"
+    mantissa, _, exponent = digits.partition("e")
     return f"{mantissa.removesuffix('.0')}e{int(exponent):+d}"
-
-
-def _small(mantissa: str, exponent: int) -> str:
-    sign, digits = ("-", mantissa[1:]) if mantissa.startswith("-") else ("", mantissa)
-    return f"{sign}0.{'0' * (-exponent - 1)}{digits.replace('.', '').removesuffix('0') or '0'}"
 
 
 def digest(value: Any) -> str:
