@@ -106,10 +106,9 @@ class OpenUIStreamTransformer(StreamTransformer):
     def _abandon(self, task: str) -> None:
         """A task that starts a new message while one is unfinished has been retried: take the half away."""
         for stream in self._streams.values():
-            if stream.task == task and not stream.finished and not stream.abandoned:
+            if stream.task == task and stream.shown and not stream.finished and not stream.abandoned:
                 stream.close()
-                stream.abandoned = True
-                self._transcript.outdated |= stream.shown
+                stream.abandoned = self._transcript.outdated = True
         if self._transcript.outdated and self._transcript.begun:
             self._send_snapshot()
 
@@ -159,12 +158,15 @@ class OpenUIStreamTransformer(StreamTransformer):
 
     def _settle_one(self, stream: MessageStream | None, message: BaseMessage, subagent: Subagent | None) -> None:
         if stream is None:
-            if not self._show(message, subagent):
-                self._transcript.outdated |= subagent is None  # no event can show it; a snapshot can
-                return
-        elif stream.abandoned or stream.text != text_of(message) or stream.valid_calls() != calls_of(message):
-            self._transcript.outdated = True
-        self._transcript.add(message, subagent)
+            shown = self._show(message, subagent)
+        else:
+            shown = not stream.abandoned
+            if stream.text != text_of(message) or stream.valid_calls() != calls_of(message):
+                self._transcript.outdated = True
+        if shown:
+            self._transcript.add(message, subagent)
+        elif subagent is None:
+            self._transcript.outdated = True  # no event can show it; a snapshot can
 
     def _show(self, message: BaseMessage, subagent: Subagent | None) -> bool:
         """Send a message that arrives whole: written by a node, or by a model that does not stream."""

@@ -750,10 +750,11 @@ def _two_at_once() -> Any:
     return graph.compile(checkpointer=InMemorySaver())
 
 
-@row(_two_at_once, modes=("async",))
+@row(_two_at_once, modes=("async",), ordered=False)
 def see_one_node_asking_two_models_at_once(turn: Turn) -> None:
-    """It looks like a retry until the task ends: the snapshot then has both."""
-    assert [m["content"] for m in turn.client if m["role"] == "assistant"] == ["About cats.", "About dogs."]
+    """Where one starts after the other has begun it looks like a retry until the task ends: then both are there."""
+    answers = [m["content"] for m in turn.client if m["role"] == "assistant"]
+    assert sorted(answers) == ["About cats.", "About dogs."]
 
 
 def _kept_and_dropped() -> Any:
