@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -12,7 +12,7 @@ Event = dict[str, Any]
 """One AG-UI event in wire form: camelCase keys, JSON values."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ROLES = {"human": "user", "ai": "assistant", "system": "system"}
+_ROLES = {"human": "user", "system": "system"}
 
 
 def whole_characters(text: str) -> str:
@@ -71,22 +71,30 @@ def messages_in(result: object) -> Iterator[BaseMessage]:
 
 def as_wire(message: BaseMessage, owner: str | None = None) -> Event:
     """A message as MESSAGES_SNAPSHOT carries it; `owner` is the subagentRunId, if a subagent said it."""
+    if isinstance(message, AIMessage):
+        return assistant_message(message.id or "", text_of(message), calls_of(message), owner)
     wire: Event = {"id": message.id or "", "role": _ROLES.get(message.type, message.type)}
     if owner is not None:
         wire["subagentRunId"] = owner
-    if isinstance(message, ToolMessage):
-        wire |= {"content": result_of(message), "toolCallId": message.tool_call_id}
-        if message.status == "error":
-            wire["error"] = wire["content"]
-        return wire
-    content = text_of(message)
-    if content or not isinstance(message, AIMessage):
-        wire["content"] = content
-    if calls := calls_of(message):
-        wire["toolCalls"] = [_call_as_wire(*call) for call in calls]
+    if not isinstance(message, ToolMessage):
+        return wire | {"content": text_of(message)}
+    wire |= {"content": result_of(message), "toolCallId": message.tool_call_id}
+    return wire | {"error": wire["content"]} if message.status == "error" else wire
+
+
+def assistant_message(
+    message_id: str, text: str, calls: Iterable[tuple[str, str, dict[str, Any]]], owner: str | None
+) -> Event:
+    """An assistant's message in wire form; what it does not have is left out."""
+    wire: Event = {"id": message_id, "role": "assistant"}
+    if owner is not None:
+        wire["subagentRunId"] = owner
+    if text:
+        wire["content"] = text
+    if functions := [_call_as_wire(*call) for call in calls]:
+        wire["toolCalls"] = functions
     return wire
 
 
 def _call_as_wire(call_id: str, name: str, arguments: dict[str, Any]) -> Event:
-    function = {"name": name, "arguments": as_json(arguments)}
-    return {"id": call_id, "type": "function", "function": function}
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": as_json(arguments)}}

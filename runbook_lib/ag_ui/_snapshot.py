@@ -5,7 +5,7 @@ from operator import is_
 
 from langchain_core.messages import BaseMessage, ToolMessage
 
-from ._messages import Event, as_wire, calls_of, same
+from ._messages import Event, as_wire, assistant_message, calls_of, same
 from ._speakers import Subagent
 from ._stream import MessageStream
 
@@ -102,5 +102,5 @@ class Transcript:
 
 
 def _unfinished(stream: MessageStream) -> Event:
-    message: Event = {"id": stream.id, "role": "assistant", "content": stream.text}
-    return message if stream.owner is None else message | {"subagentRunId": stream.owner}
+    calls = stream.valid_calls() if stream.finished else []
+    return assistant_message(stream.id, stream.text, calls, stream.owner)

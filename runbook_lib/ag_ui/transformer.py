@@ -105,11 +105,11 @@ class OpenUIStreamTransformer(StreamTransformer):
 
     def _abandon(self, task: str) -> None:
         """A task that starts a new message while one is unfinished has been retried: take the half away."""
-        for stream in self._streams.values():
-            if stream.task == task and stream.shown and not stream.finished and not stream.abandoned:
-                stream.close()
-                stream.abandoned = self._transcript.outdated = True
-        if self._transcript.outdated and self._transcript.begun:
+        halves = [s for s in self._streams.values() if s.task == task and s.shown and not (s.finished or s.abandoned)]
+        for stream in halves:
+            stream.close()
+            stream.abandoned = self._transcript.outdated = True
+        if halves and self._transcript.begun:
             self._send_snapshot()
 
     def _send_call(self, stream: MessageStream, call: ToolCall) -> None:

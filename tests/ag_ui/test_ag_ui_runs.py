@@ -1,6 +1,7 @@
 """Framed runs: cancelling, closing, several at once, nested scopes, secrets in errors."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,12 +12,14 @@ from ag_ui_play import CONFIG
 from ag_ui_situations import SEOUL, TOOLS, agent, call, deep, delegating, helper, say, task
 from langchain.agents import create_agent
 from langchain_core._api import suppress_langchain_beta_warning
+from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import RunControl
+from langgraph.stream._mux import StreamMux
 
-from runbook_lib.ag_ui import OpenUIStreamTransformer, arun_events, check_events, run_events
+from runbook_lib.ag_ui import OpenUIStreamTransformer, arun_events, check_events, fold_events, run_events
 from runbook_lib.model import Answer, chat_model, stall
 
 ASK = {"messages": [{"role": "user", "content": "Hi", "id": "u1"}]}
@@ -229,3 +232,36 @@ def test_no_key_in_an_error(secret: str, inside: bool, monkeypatch: pytest.Monke
         assert secret not in error["message"]
         assert "check it" in error["message"]
         assert "[redacted]" in error["message"]
+
+
+# -- a snapshot while other messages are on their way ------------------------------------------------------------------
+
+
+def _retry_beside_a_finished_call() -> list[dict[str, Any]]:
+    """Protocol events of two parallel tasks: one ends its message with a call, then the other is retried."""
+
+    def message(task: str, run: str, *payloads: dict[str, Any]) -> list[Any]:
+        metadata = {"run_id": run, "langgraph_node": "model", "langgraph_checkpoint_ns": f"model:{task}"}
+        start = {"event": "message-start", "id": f"m-{run}", "role": "ai"}
+        return [("messages", (payload, metadata)) for payload in (start, *payloads)]
+
+    half = {"event": "content-block-delta", "index": 0, "delta": {"type": "text-delta", "text": "half"}}
+    called = {"type": "tool_call", "id": "A", "name": "weather", "args": {"city": "Seoul"}}
+    finish = [{"event": "content-block-finish", "index": 0, "content": called}, {"event": "message-finish"}]
+    events = [
+        ("values", {"messages": [HumanMessage("Hi", id="u")]}),
+        *message("1", "calling", *finish),
+        *message("2", "broken", half),
+        *message("2", "again", half),
+    ]
+    return [{"method": m, "params": {"namespace": [], "timestamp": 1, "data": data}} for m, data in events]
+
+
+def test_snapshot_keeps_a_call_whose_task_has_not_ended() -> None:
+    mux = StreamMux(factories=[OpenUIStreamTransformer])
+    source = iter(_retry_beside_a_finished_call())
+    mux.bind_pump(lambda: any(mux.push(event) is None for event in itertools.islice(source, 1)))
+    messages = {message["id"]: message for message in fold_events(mux.extensions["openui"])}
+    assert messages["m-calling"]["toolCalls"][0]["function"]["arguments"] == '{"city": "Seoul"}'
+    assert messages["m-again"]["content"] == "half"
+    assert "m-broken" not in messages
