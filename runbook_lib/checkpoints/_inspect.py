@@ -80,7 +80,7 @@ def inspect_tables(tables: Tables, thread_id: str) -> Inspection:
     if not checkpoints:
         raise KeyError(f"no checkpoints of thread {thread_id!r} in this store; it has {tables.threads()[:5]}")
     channels = _uses(checkpoints, tables, thread_id)
-    return Inspection(thread_id, tables.sizes(thread_id), tuple(sorted(channels, key=lambda use: -use.bytes)))
+    return Inspection(thread_id, tables.sizes(thread_id), tuple(sorted(channels, key=_largest_first)))
 
 
 @contextmanager
@@ -175,6 +175,10 @@ def _replayed(
         at = by_id[at.parent]
         count += written[at.namespace, channel, at.id]
     return count
+
+
+def _largest_first(use: ChannelUse) -> tuple[int, str, str]:
+    return -use.bytes, use.namespace, use.channel
 
 
 def _key(namespace: str, channel: str) -> tuple[str, str]:
