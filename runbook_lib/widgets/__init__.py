@@ -2,5 +2,6 @@
 
 from runbook_lib.widgets.event_stream import EventStreamView
 from runbook_lib.widgets.openui_view import OpenUIView
+from runbook_lib.widgets.playground import AgentPlayground
 
-__all__ = ["EventStreamView", "OpenUIView"]
+__all__ = ["AgentPlayground", "EventStreamView", "OpenUIView"]

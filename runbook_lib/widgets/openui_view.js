@@ -344,7 +344,7 @@ function inFrame(secret) {
     const ink = "--openui-foreground: oklch(0.205 0 0) !important; --openui-text-neutral-primary: oklch(0.97 0 0) !important";
     document.documentElement.style.colorScheme = dark ? "dark" : "light";
     document.getElementById("styles").textContent =
-      `${state.styles.replace(asked, dark ? "all" : "not all")} :root { ${own} }` +
+      `${state.styles.replace(asked, dark ? " all" : " not all")} :root { ${own} }` +
       (dark ? ` .openui-chart-container { ${ink} }` : "");
   }
 

@@ -44,7 +44,12 @@ REACH_OUT = """async (address) => {
         storage: await attempt(() => window.localStorage.length),
         cookie: await attempt(() => document.cookie),
         network: await attempt(() => fetch(address)),
-        code: await attempt(() => (0, eval)('1')),
+        code: await attempt(() => {
+            const script = document.createElement('script');
+            script.textContent = 'window.intruded = true';
+            document.body.append(script);
+            if (!window.intruded) throw new RangeError('the policy holds');
+        }),
     };
 }"""
 CRASH = b";window.__OpenUI.Renderer = () => { throw new Error('a component broke'); };"
@@ -195,7 +200,7 @@ def test_from_inside_there_is_no_page_no_storage_and_no_network(notebook: LabPag
         "storage": "SecurityError",
         "cookie": "SecurityError",
         "network": "TypeError",
-        "code": "EvalError",
+        "code": "RangeError",
     }
     assert files.asked == []
     assert notebook.page.url == before
