@@ -103,27 +103,23 @@ def _character(program: Program, offset: int, text: str) -> None:
 
 def _oddities(program: Program, statement: Statement) -> None:
     """The places where the parser had to guess."""
-    seen = -2
+    last, seen = len(statement.line) - 2, -2
     for code, at in statement.expression.oddities:
+        place = min(at, last)
+        follows, seen = code != "unclosed" and at - seen <= 1, at
+        if follows:  # from the guess before
+            continue
         if code == "unclosed":
-            if at >= len(statement.tokens) and program.incomplete:
-                continue
-            message = "A bracket of this statement is not closed where it should be."
-            program.note("unclosed", message, CLOSE, statement=statement, at=min(at, len(statement.tokens) - 1))
-            continue
-        if at - seen <= 1:  # what follows from the guess before
-            seen = at
-            continue
-        seen = at
-        place = min(at, len(statement.tokens) - 1)
-        if code == "missing-comma" and _begins_statement(program, statement, at):
+            if at <= last or not program.incomplete:
+                message = "A bracket of this statement is not closed where it should be."
+                program.note("unclosed", message, CLOSE, statement=statement, at=place)
+        elif code == "missing-comma" and _begins_statement(program, statement, at):
             message = "A statement begins here, but a bracket opened before it is still open."
             program.note("unclosed", message, CLOSE, statement=statement, at=place)
-            continue
-        token = statement.tokens[at] if at < len(statement.tokens) else "the end"
-        before = statement.tokens[at - 1] if at else ""
-        code, message, hint = _explain(code, token, before)
-        program.note(code, message, hint, statement=statement, at=place)
+        else:
+            token = statement.line[at] if at <= last else "the end"
+            code, message, hint = _explain(code, token, statement.line[at - 1] if at else "")
+            program.note(code, message, hint, statement=statement, at=place)
 
 
 def _begins_statement(program: Program, statement: Statement, at: int) -> bool:
@@ -154,12 +150,12 @@ def _explain(code: str, token: str, before: str) -> tuple[str, str, str]:
 def _rest(program: Program, statement: Statement) -> None:
     """What stands behind the end of the expression and is dropped."""
     at = statement.expression.read
-    if at >= len(statement.tokens):
+    token = statement.line[at] if at < len(statement.line) else "\n"
+    if token == "\n":
         return
-    token = statement.tokens[at]
     hint = "One statement a line. " + FORM
     if token == "(" and at:
-        code, message, hint = _explain("missing-comma", token, statement.tokens[at - 1])
+        code, message, hint = _explain("missing-comma", token, statement.line[at - 1])
         program.note(code, message, hint, statement=statement, at=at)
         return
     message = f"Everything from {token[:30]} on is ignored: the expression has ended before it."

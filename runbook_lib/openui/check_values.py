@@ -78,7 +78,7 @@ class Checker:
     def run(self) -> None:
         """Look at every statement, first to last."""
         for statement in self.program.statements:
-            self.tasks.append(Task(statement.node, None, statement, 0, statement.name))
+            self.tasks.append(Task(statement.node, None, statement, statement.offset, statement.name))
             while self.tasks:
                 self._visit(self.tasks.pop())
         if self.nodes > MAX_NODES:
@@ -210,7 +210,7 @@ class Checker:
             self.note(task, code, f"{task.node.name}: {message}", hint)
         elif (target.name, id(slot)) not in self.followed:
             self.followed.add((target.name, id(slot)))
-            self._inside(Task(node, slot, target, 0, task.label, 0, here=False), slot)
+            self._inside(Task(node, slot, target, target.offset, task.label, here=False), slot)
 
     def _inside(self, task: Task, slot: Slot | None) -> None:
         """Add what is inside a value to the tasks, last first."""

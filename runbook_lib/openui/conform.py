@@ -166,7 +166,7 @@ def _array(value: Any, slot: Slot, component: str, path: str, log: Reporter) -> 
     if type(value) is not list:
         return _mismatch(slot, type_name(value), component, path, log)
     items = slot.items
-    if items is None or (items.free and not items.plain):
+    if items is None or (items.free and not items.plain) or items.types.issuperset(map(type, value)):
         return value
     kept = [conform(item, items, component, f"{path}/{index}", log) for index, item in enumerate(value)]
     return [item for item in kept if item is not INVALID]

@@ -12,7 +12,7 @@ from typing import Any
 from .lexer import number_text, number_value, string_value
 from .nodes import BUILTINS, SCALARS, Array, Call, Object, Operation, Ref, StateRef
 
-END = "\0"
+END = "\n"
 UNARY, MEMBER = 8, 9
 PRECEDENCE = {
     "?": 1, "||": 2, "|": 2, "&&": 3, "&": 3, "==": 4, "!=": 4, ">": 5, "<": 5, ">=": 5, "<=": 5,
@@ -41,7 +41,7 @@ KEYS = (STRING, NAME, TYPE)
 
 
 class Expression:
-    """What one statement says: its syntax tree, the names and `$variables` it uses, how many tokens it took.
+    """What one statement says: its syntax tree, the names and `$variables` it uses, the token it ends before.
 
     `oddities` are the places the parser had to guess at: (code, index of the token).
     """
@@ -56,10 +56,9 @@ class Expression:
         self.read = 0
 
 
-def parse_expression(tokens: list[str]) -> Expression:
-    """The first expression in `tokens` (without newlines); what follows it is not read."""
-    tokens.append(END)
-    i = 0
+def parse_expression(tokens: list[str], start: int) -> Expression:
+    """The first expression from `start` on; it ends at the first newline, and `tokens` has one at its end."""
+    i = start
     result = Expression()
     names, states, odd = result.names, result.states, result.oddities
     stack: list[tuple[int, int, Any, Any]] = []
@@ -71,7 +70,7 @@ def parse_expression(tokens: list[str]) -> Expression:
         # An operand is due.
         token = tokens[i]
         at = i
-        if token is not END:
+        if token != END:
             i += 1
         first = FIRST.get(token[0], OTHER)
         opened = OTHER
@@ -125,7 +124,7 @@ def parse_expression(tokens: list[str]) -> Expression:
             token = tokens[i]
             if token == CLOSERS[opened]:
                 i += 1
-            elif token is END:
+            elif token == END:
                 odd.append(("unclosed", i))
             else:
                 stack.append((frame, level, box, items))
@@ -165,9 +164,9 @@ def parse_expression(tokens: list[str]) -> Expression:
                 if token == ",":
                     i += 1
                     token = tokens[i]
-                elif token != CLOSERS[frame] and token is not END:
+                elif token != CLOSERS[frame] and token != END:
                     odd.append(("missing-comma", i))
-                if token != CLOSERS[frame] and token is not END:
+                if token != CLOSERS[frame] and token != END:
                     break
                 if frame == CALL:
                     left = box
@@ -179,14 +178,13 @@ def parse_expression(tokens: list[str]) -> Expression:
                 if token == ",":
                     i += 1
                     token = tokens[i]
-                elif token != "}" and token is not END:
+                elif token != "}" and token != END:
                     odd.append(("missing-comma", i))
-                if token != "}" and token is not END:
+                if token != "}" and token != END:
                     key, i = _read_key(tokens, i, odd)
                     box = (left, key)
                     break
             elif frame == TOP:
-                tokens.pop()
                 result.node, result.read = left, i
                 return result
             elif frame == THEN:
@@ -231,7 +229,7 @@ def _read_key(tokens: list[str], i: int, odd: list[tuple[str, int]]) -> tuple[st
 def _member(tokens: list[str], i: int) -> tuple[str, int]:
     """A name after a dot or before a colon; whatever else stands there is called `?`."""
     token = tokens[i]
-    if token is END:
+    if token == END:
         return "?", i
     first = FIRST.get(token[0], OTHER)
     if first == STRING:

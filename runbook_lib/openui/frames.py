@@ -138,7 +138,7 @@ class ElementFrame(Frame):
     def run(self, builder: Builder) -> Frame | None:
         for slot, child in self.todo:
             kind = type(child)
-            if kind is str and (slot.kind == "string" or child in slot.accepts):
+            if kind in slot.types or (kind is str and child in slot.accepts):
                 self.value[slot.name] = child
                 continue
             self.slot: Slot = slot

@@ -49,9 +49,9 @@ class Program:
         return list(accumulate((len(text) for _, text in self.pieces), initial=0))
 
     def token_of(self, statement: Statement, index: int) -> int:
-        """The number of the token at `index` in a statement's expression."""
-        if statement.stop - statement.start == len(statement.tokens):
-            return statement.start + index
+        """The number of the token that the statement's parser called `index`."""
+        if statement.offset:
+            return index
         for number in range(statement.start, statement.stop):
             if self.tokens[number] != "\n":
                 index -= 1

@@ -12,6 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 SCALARS = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
+PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
+PYTHON_TYPES = {
+    "string": frozenset({str, type(None)}),
+    "number": frozenset({int, float, type(None)}),
+    "boolean": frozenset({bool, type(None)}),
+    **dict.fromkeys(("any", "component", "union", "other"), PLAIN_TYPES),
+}
 COMPOSITE = ("$ref", "anyOf", "oneOf", "allOf")
 
 
@@ -48,10 +55,12 @@ class Slot:
     free: bool = True  # lang-core accepts any data here (components are another matter, see `plain`)
     plain: bool = False  # lang-core refuses a component here
     accepts: frozenset[Any] = frozenset()  # the members of an all-string enum
+    types: frozenset[type] = frozenset()  # Python types that fit without looking at the value
 
     def __post_init__(self) -> None:
         self.plain = self.plain or self.kind not in ("any", "component", "union")
         self.free = self.kind in ("any", "component", "union", "other")
+        self.types = PYTHON_TYPES.get(self.kind, frozenset({type(None)}))
         if self.kind == "enum" and all(type(choice) is str for choice in self.choices):
             self.accepts = frozenset(self.choices)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .expressions import FIRST, KEYWORDS, NAME, STATE, TYPE, Expression, parse_expression
+from .expressions import FIRST, KEYWORDS, NAME, STATE, TYPE, parse_expression
 from .lexer import BRACKETS, OPENERS
 from .nodes import STATEMENT_CALLS, Call
 
+NAMES = (NAME, TYPE, STATE)
 STRUCTURE = BRACKETS | {"\n", "?", ":"}
 
 
@@ -15,24 +16,29 @@ class Statement:
     """One `name = expression`.
 
     `kind` is value, state (`$name`), query or mutation; `start` and `stop` are the range of its
-    expression in the token list it was split from.
+    expression in the token list it was split from, `line` is its tokens without newlines.
     """
 
-    __slots__ = ("expression", "kind", "name", "start", "stop", "tokens")
+    __slots__ = ("expression", "kind", "line", "name", "node", "offset", "start", "stop")
 
-    def __init__(self, name: str, tokens: list[str], start: int, stop: int) -> None:
-        self.name, self.tokens, self.start, self.stop = name, tokens, start, stop
-        self.expression: Expression = parse_expression(tokens)
-        node = self.expression.node
-        if type(node) is Call and node.name in STATEMENT_CALLS:
-            self.kind = node.name.lower()
+    def __init__(self, tokens: list[str], start: int) -> None:
+        self.name, self.start = tokens[start - 2], start
+        self.expression = parse_expression(tokens, start)
+        self.stop, self.line, self.offset = self.expression.read, tokens, start
+        if self.expression.oddities or tokens[self.stop] != "\n" or _next(tokens, self.stop) == "?":
+            self._several_lines(tokens)
+        self.node: Any = self.expression.node  # the syntax tree
+        if type(self.node) is Call and self.node.name in STATEMENT_CALLS:
+            self.kind = self.node.name.lower()
         else:
-            self.kind = "state" if name[0] == "$" else "value"
+            self.kind = "state" if self.name[0] == "$" else "value"
 
-    @property
-    def node(self) -> Any:
-        """The syntax tree of the expression."""
-        return self.expression.node
+    def _several_lines(self, tokens: list[str]) -> None:
+        """Read the expression again: it may go on behind the newline, or have text behind its end."""
+        self.stop = _end(tokens, self.start)
+        self.line, self.offset = [token for token in tokens[self.start : self.stop] if token != "\n"], 0
+        self.line.append("\n")
+        self.expression = parse_expression(self.line, 0)
 
 
 def split(tokens: list[str], skipped: list[int] | None = None) -> list[Statement]:
@@ -44,41 +50,39 @@ def split(tokens: list[str], skipped: list[int] | None = None) -> list[Statement
     """
     statements = []
     passed = [] if skipped is None else skipped
+    tokens.append("\n")
     position, count = 0, len(tokens)
     while position < count:
         token = tokens[position]
         if token == "\n":
             position += 1
             continue
-        begins = FIRST.get(token[0])
-        named = begins in (NAME, TYPE, STATE) and token not in KEYWORDS
-        if not named or position + 1 >= count or tokens[position + 1] != "=":
-            passed.append(position)
-            position = _next_line(tokens, position)
-            continue
-        start = position + 2
-        position, broken = _end(tokens, start)
-        body = tokens[start:position]
-        if broken:
-            body = [part for part in body if part != "\n"]
-        if body:
-            statements.append(Statement(token, body, start, position))
+        named = FIRST.get(token[0]) in NAMES and token not in KEYWORDS
+        if named and tokens[position + 1] == "=" and _has_value(tokens, position + 2):
+            statement = Statement(tokens, position + 2)
+            statements.append(statement)
+            position = statement.stop
         else:
-            passed.append(start - 2)
+            passed.append(position)
+            position = tokens.index("\n", position)
+    tokens.pop()
     return statements
 
 
-def _next_line(tokens: list[str], position: int) -> int:
-    try:
-        return tokens.index("\n", position)
-    except ValueError:
-        return len(tokens)
+def _has_value(tokens: list[str], start: int) -> bool:
+    """True unless nothing follows the `=`, not even a ternary on the next line."""
+    return tokens[start] != "\n" or _next(tokens, start) == "?"
 
 
-def _end(tokens: list[str], start: int) -> tuple[int, bool]:
-    """Where the expression that starts at `start` ends, and whether it spans lines."""
+def _next(tokens: list[str], position: int) -> str:
+    """The first token from `position` on that is no newline, or a newline if there is none."""
+    position = _after_newlines(tokens, position)
+    return tokens[position] if position < len(tokens) else "\n"
+
+
+def _end(tokens: list[str], start: int) -> int:
+    """Where the expression that starts at `start` ends: at a newline outside brackets and ternaries."""
     depth = ternaries = 0
-    broken = False
     position, count = start, len(tokens)
     while position < count:
         token = tokens[position]
@@ -88,9 +92,8 @@ def _end(tokens: list[str], start: int) -> tuple[int, bool]:
             if depth == 0 and ternaries == 0:
                 following = _after_newlines(tokens, position)
                 if following == count or tokens[following] != "?":
-                    return position, broken
+                    return position
                 position = following - 1
-            broken = True
         elif token in OPENERS:
             depth += 1
         elif token in BRACKETS:
@@ -98,7 +101,7 @@ def _end(tokens: list[str], start: int) -> tuple[int, bool]:
         elif depth == 0:
             ternaries = ternaries + 1 if token == "?" else max(0, ternaries - 1)
         position += 1
-    return count, broken
+    return count - 1
 
 
 def _after_newlines(tokens: list[str], position: int) -> int:
