@@ -26,7 +26,8 @@ OPEN = "Warning: other machines can reach {host}, and the server asks nobody for
 def origin(text: str) -> str:
     """An origin as browsers send it; typer.BadParameter for anything else."""
     parts = urlsplit(text)
-    if text != "*" and (parts.scheme not in ("http", "https") or text != f"{parts.scheme}://{parts.netloc}"):
+    whole = parts.netloc and text == f"{parts.scheme}://{parts.netloc}"
+    if text != "*" and not (whole and parts.scheme in ("http", "https")):
         raise typer.BadParameter(f"{text!r} is no origin. Give scheme, host and port, such as http://localhost:3000.")
     return text
 

@@ -54,7 +54,7 @@ class DevServer:
         self.host = host
         self.port = port or _free_port()
         self._folder = Path(tempfile.mkdtemp(prefix="runbook-dev-"))
-        (self._folder / "langgraph.json").write_text(json.dumps(_settings(cors_origins)))
+        (self._folder / "langgraph.json").write_text(json.dumps(settings(cors_origins)))
         self._log = (self._folder / "server.log").open("wb")
         self._process = subprocess.Popen(
             [*_COMMAND, "--host", host, "--port", str(self.port), "--n-jobs-per-worker", str(jobs)],
@@ -109,7 +109,7 @@ class DevServer:
         self.stop()
 
 
-def _settings(cors_origins: Iterable[str]) -> dict[str, Any]:
+def settings(cors_origins: Iterable[str]) -> dict[str, Any]:
     """The server's langgraph.json: the agent, its checkpointer, and the route `/ag-ui`."""
     cors = {"allow_origins": list(cors_origins), "allow_methods": ["*"], "allow_headers": ["*"]}
     return {

@@ -126,9 +126,9 @@ class Connection:
         await self.done
 
 
-def drive(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run an asynchronous test; 30 seconds end one that hangs."""
-    asyncio.run(asyncio.wait_for(test(), 30))
+def drive(test: Callable[[], Coroutine[Any, Any, None]], seconds: float = 60) -> None:
+    """Run an asynchronous test; one that hangs fails after `seconds`."""
+    asyncio.run(asyncio.wait_for(test(), seconds))
 
 
 def served(graph: Any, **options: Any) -> Any:
