@@ -41,19 +41,28 @@ class Speakers:
         self._tool_calls: dict[str, Mapping[str, Any]] = {}
         self._subagents: dict[Namespace, Subagent | None] = {(): None}
         self._open: dict[str, Subagent] = {}
+        self._errors: dict[str, object] = {}  # by subagent: how the last task inside it failed
 
-    def started(self, task: Mapping[str, Any]) -> None:
+    def started(self, task: Mapping[str, Any], inside: Subagent | None) -> None:
         """Remember a task that runs a tool."""
+        if inside is not None:
+            self._errors.pop(inside.id, None)
         call = _tool_call(task.get("input"))
         if call is not None or task["name"] == _TOOLS_NODE:
             self._tool_calls[task["id"]] = call or {}
 
-    def finished(self, task: Mapping[str, Any]) -> Subagent | None:
-        """Close the subagent that ran inside this task; returns it, or None if there was none."""
+    def finished(self, task: Mapping[str, Any], inside: Subagent | None) -> Subagent | None:
+        """Close the subagent that ran inside this task; returns it, or None if there was none.
+
+        A subagent failed when its last task did, even if the tool that ran it handled the exception.
+        """
+        if inside is not None and task.get("error") is not None:
+            self._errors[inside.id] = task["error"]
         self._tool_calls.pop(task["id"], None)
         subagent = self._open.get(task["id"])
         if subagent is not None:
-            self._close(task["id"], task.get("error"), bool(task.get("interrupts")))
+            error = task.get("error") or self._errors.pop(subagent.id, None)
+            self._close(task["id"], error, bool(task.get("interrupts")))
         return subagent
 
     def close_all(self, error: BaseException | None, suspended: bool = False) -> None:

@@ -128,9 +128,9 @@ class OpenUIStreamTransformer(StreamTransformer):
         namespace = self._namespace(path)
         subagent = self._speakers.at(namespace, task.get("metadata") or {})
         if "triggers" in task:
-            self._speakers.started(task)
+            self._speakers.started(task, subagent)
             return
-        ended = self._speakers.finished(task)
+        ended = self._speakers.finished(task, subagent)
         self._settle(self._take(task["id"], ended), list(messages_in(task.get("result"))), subagent)
         if not namespace and set(task.get("result") or ()) - {"messages"}:
             self._state_changed = True
