@@ -1,5 +1,8 @@
 """The whole grid of notebook 03, measured: savers x channels at 200 and 500 turns, beside the formula.
 
+Also one turn before each: every K of the grid divides the updates of 200 and of 500 turns or nearly, so that the newest
+checkpoint is a snapshot there, and the turn before shows what a restore replays.
+
     python bench/checkpoints_grid.py [--turns 500] [--bytes 200] [--savers memory,sqlite,postgres]
 
 Prints a Markdown table: logical bytes and rows, what a restore reads, mean times, and the formula's error.
@@ -49,7 +52,7 @@ def arguments() -> argparse.Namespace:
 def measured(saver: str, k: int | None, options: argparse.Namespace) -> list[str]:
     """The rows of one run; one row with the reason where the saver cannot run."""
     channel = add_messages if k is None else DeltaChannel(_messages_delta_reducer, snapshot_frequency=k)
-    at = [turn for turn in (200,) if turn < options.turns]
+    at = [turn for turn in (199, 200, options.turns - 1) if 0 < turn < options.turns]
     try:
         run = measure(channel, saver, options.turns, options.bytes, at=at)
     except PostgresUnavailable as reason:

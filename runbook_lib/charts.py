@@ -37,28 +37,24 @@ class Chart:
         return data, {"image/png": {"alt": self.alt}}
 
 
-def growth(title: str, measurements: Iterable[Measurement], *, physical: bool = False) -> Chart:
-    """Stored bytes against turns, one line per measurement, on linear axes and on logarithmic ones.
+def growth(title: str, measurements: Iterable[Measurement]) -> Chart:
+    """Logical MB (10^6 bytes) against turns, one line per measurement, on linear axes and on logarithmic ones.
 
-    Logical bytes, or the store's own size with `physical`, in MB (10^6 bytes). Raises `ValueError` for no
-    measurements, or for `physical` where a store has no size of its own.
+    Raises `ValueError` for no measurements, or when their sample points differ.
     """
     runs = _all(measurements)
-    if physical and any(sample.physical_bytes is None for run in runs for sample in run.samples):
-        raise ValueError("a store in memory has no size of its own: leave it out, or draw logical bytes")
-    unit = "MB on disk" if physical else "MB, logical"
 
     def size(sample: Sample) -> float:
-        return float((sample.physical_bytes or 0) if physical else sample.sizes.bytes) / 1e6
+        return sample.sizes.bytes / 1e6
 
     figure, (linear, logarithmic) = _panels(title, 2)
     for axes, scale in ((linear, "linear"), (logarithmic, "log")):
-        axes.set(xlabel="turns", ylabel=unit, xscale=scale, yscale=scale, title=f"{scale} axes")
+        axes.set(xlabel="turns", ylabel="MB, logical", xscale=scale, yscale=scale, title=f"{scale} axes")
         _lines(axes, runs, lambda sample: sample.turn, size)
     logarithmic.minorticks_off()
     linear.legend(frameon=False)
     rows = [(_name(run), [f"{size(sample):.3f}" for sample in run.samples]) for run in runs]
-    return _chart(figure, title, f"Size in {unit}, against turns, linear and logarithmic.", _turns(runs), rows)
+    return _chart(figure, title, "Size in MB, logical, against turns, linear and logarithmic.", _turns(runs), rows)
 
 
 def per_turn(title: str, measurements: Iterable[Measurement]) -> Chart:

@@ -44,8 +44,6 @@ def test_charts_refuse_what_they_cannot_draw():
         charts.growth("empty", [])
     with pytest.raises(ValueError, match="same sample points"):
         charts.growth("mixed", [run(), run(at=(3,))])
-    with pytest.raises(ValueError, match="no size of its own"):
-        charts.growth("physical", [run()], physical=True)
 
 
 def test_explorer_draws_the_formula_and_the_measured_points():
