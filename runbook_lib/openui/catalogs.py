@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .slots import Slot, from_notation, from_schema
+from .slots import Slot, from_notation, from_schema, python_fields
 
 DATA = Path(__file__).parent / "catalog"
 
@@ -27,9 +27,9 @@ class Component:
 
     def signature(self) -> str:
         """One line, e.g. `Series(category: string, values: [number])`."""
-        from .signatures import component_text
+        from .signatures import named_text
 
-        return component_text(self)
+        return f"{self.name}({named_text(self.params)})"
 
 
 @dataclass(eq=False)
@@ -37,7 +37,7 @@ class Catalog:
     """The components of one component library, and the name of its root component.
 
     Build one with `Catalog.load` (a JSON file, or "general" or "chat"), `Catalog.from_schema` (the
-    JSON Schema lang-core's `createParser` takes) or `Catalog.from_signatures` (lines of Python).
+    JSON Schema lang-core's `createParser` takes) or `Catalog.of` (a few lines of Python).
     """
 
     components: dict[str, Component]
@@ -75,19 +75,15 @@ class Catalog:
         return cls(components, root, name)
 
     @classmethod
-    def from_signatures(cls, lines: str | Iterable[str], root: str | None = None, name: str = "catalog") -> Catalog:
-        """A catalog from lines such as `Badge(text: string, tone?: "good"|"bad")`. The first line is the root.
+    def of(cls, root: str, components: Mapping[str, Mapping[str, Any]], name: str = "catalog") -> Catalog:
+        """A catalog from lines of Python, parameters in order; a `?` at the end of a name makes it optional.
 
-        Types: string, number, boolean, any, action, component names, "literals" joined by `|`, `[type]`,
-        `[type, 2+]`, `{key: type, other?: type}`, `{*: type}`; `$type` takes a $variable; `= json` is a default.
-        Raises ValueError at a line it cannot read.
+        `{"Panel": {"parts": ["Text", "Chart"]}, "Text": {"text": str, "tone?": ("good", "bad")}}`: str, float
+        and bool are values, object is anything, "Name" a component, a tuple its literals, [..] a list, {..} an
+        object.
         """
-        from .signatures import read_component
-
-        text = lines.splitlines() if isinstance(lines, str) else lines
-        components = [read_component(line) for line in text if line.strip()]
-        first = components[0].name if components else None
-        return cls({component.name: component for component in components}, root or first, name)
+        built = {key: Component(key, tuple(python_fields(params))) for key, params in components.items()}
+        return cls(built, root, name)
 
     def signatures(self, only: Iterable[str] | None = None) -> str:
         """One signature a line, of every component or of those named."""

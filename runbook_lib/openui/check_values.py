@@ -15,7 +15,20 @@ from typing import Any
 
 from .check_calls import check_call
 from .conform import KINDS, one_of, type_name
-from .nodes import ACTION_STEPS, BUILTINS, SCALARS, STATEMENT_CALLS, Array, Call, Object, Operation, Ref, StateRef
+from .nodes import (
+    ACTION_STEPS,
+    BUILTINS,
+    LISTS,
+    NUMERIC,
+    SCALARS,
+    STATEMENT_CALLS,
+    Array,
+    Call,
+    Object,
+    Operation,
+    Ref,
+    StateRef,
+)
 from .program import Program
 from .safety import address_problem, text_problems
 from .slots import MISSING, Slot
@@ -32,8 +45,6 @@ IMAGE = re.compile(r"(src|image|imageurl|icon)$", re.IGNORECASE)
 CODE = re.compile(r"(code|codestring|language|pattern)$", re.IGNORECASE)
 ANYTHING = Slot()
 
-NUMERIC = frozenset({"Count", "Sum", "Avg", "Min", "Max", "Round", "Abs", "Floor", "Ceil"})
-LISTS = frozenset({"Sort", "Filter", "Each"})
 CONDITIONS = frozenset({"==", "!=", ">", "<", ">=", "<=", "!"})
 # what a slot accepts of the things a program can say (components are named, `unknown` is for runtime values)
 ACCEPTS = {

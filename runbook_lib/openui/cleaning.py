@@ -15,7 +15,7 @@ import re
 Piece = tuple[int, str]
 
 # What JavaScript's trim() removes, which is not what str.strip() removes.
-SPACE = "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+SPACE = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 INLINE_SPACE = SPACE.replace("\n", "")
 
 FENCE = re.compile(r'"|```|`{1,2}\Z')

@@ -12,27 +12,10 @@ from typing import Any, Protocol
 
 from .slots import MISSING, Slot
 
-KINDS = frozenset(
-    [
-        "Comp",
-        "Ref",
-        "StateRef",
-        "RuntimeRef",
-        "BinOp",
-        "UnaryOp",
-        "Ternary",
-        "Member",
-        "Index",
-        "Assign",
-        "Str",
-        "Num",
-        "Bool",
-        "Null",
-        "Arr",
-        "Obj",
-        "Ph",
-    ]
-)
+KINDS = frozenset((
+    "Comp", "Ref", "StateRef", "RuntimeRef", "BinOp", "UnaryOp", "Ternary", "Member", "Index", "Assign", "Str", "Num",
+    "Bool", "Null", "Arr", "Obj", "Ph",
+))  # fmt: skip
 INVALID = object()
 
 

@@ -168,10 +168,8 @@ def parse_expression(tokens: list[str], start: int) -> Expression:
                     odd.append(("missing-comma", i))
                 if token != CLOSERS[frame] and token != END:
                     break
-                if frame == CALL:
-                    left = box
-                else:
-                    left = items if SCALARS.issuperset(map(type, items)) else Array(items, box)
+                plain = frame == ARRAY and SCALARS.issuperset(map(type, items))
+                left = items if plain else Array(items, box) if frame == ARRAY else box
             elif frame == OBJECT:
                 box[0].entries.append((box[1], left))
                 left = box[0]

@@ -66,6 +66,7 @@ class UseFrame(Frame):
         builder.levels[ref.name] = self.level
 
     def take(self, child: Any, value: Any) -> None:
+        """Receive what the statement comes to."""
         literal = self.mode != VALUE and type(child) in SCALARS
         self.value = syntax_of(value) if literal else value
 
@@ -98,6 +99,7 @@ class ListFrame(Frame):
         self.value = []
 
     def take(self, child: Any, value: Any) -> None:
+        """Add an item."""
         if value is not None or not (type(child) is Ref or type(child) is Call):
             self.value.append(value)
 
@@ -114,6 +116,7 @@ class RecordFrame(Frame):
         self.value = Inheriting() if inherits else {}
 
     def take(self, child: Any, value: Any) -> None:
+        """Set the next key."""
         key = next(self.keys)
         if key != "__proto__":
             self.value[key] = value
@@ -136,6 +139,7 @@ class ElementFrame(Frame):
         self.compound = self.dropped = False
 
     def run(self, builder: Builder) -> Frame | None:
+        """Take arguments; a text that fits its slot needs no further look."""
         for slot, child in self.todo:
             kind = type(child)
             if kind in slot.types or (kind is str and child in slot.accepts):
@@ -149,6 +153,7 @@ class ElementFrame(Frame):
         return None
 
     def take(self, child: Any, value: Any) -> None:
+        """Check an argument and give it its name."""
         slot = self.slot
         checked = conform(value, slot, self.component.name, "/" + slot.name, self.builder)
         if checked is INVALID:
@@ -163,6 +168,7 @@ class ElementFrame(Frame):
             self.compound = True
 
     def close(self) -> Any:
+        """The element, or None if a required argument is missing."""
         builder, component, props = self.builder, self.component, self.value
         if len(self.node.args) > len(component.params):
             message = f"{component.name} takes {len(component.params)} arguments, not {len(self.node.args)}"
@@ -198,9 +204,11 @@ class SyntaxFrame(Frame):
         self.variable: dict[str, Any] | None = None
 
     def take(self, child: Any, value: Any) -> None:
+        """Add an operand."""
         self.value.append(syntax_of(value) if type(child) in SCALARS else value)
 
     def close(self) -> Any:
+        """The node in JSON."""
         node, parts = self.node, self.value
         kind = type(node)
         if kind is Operation:

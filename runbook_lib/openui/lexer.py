@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from json.decoder import scanstring
+from json import loads
 
 TOKEN = re.compile(
     r"""
@@ -101,7 +101,7 @@ def string_value(token: str) -> str:
     if token[0] == "'":
         return ESCAPED.sub(lambda match: SINGLE.get(match[1], match[1]), token[1:-1])
     try:
-        return scanstring(token, 1, True)[0]
+        return str(loads(token))
     except ValueError:
         return token[1:-1]
 

@@ -10,49 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-BUILTINS = frozenset(
-    [
-        "Count",
-        "First",
-        "Last",
-        "Sum",
-        "Avg",
-        "Min",
-        "Max",
-        "Sort",
-        "Filter",
-        "Round",
-        "Abs",
-        "Floor",
-        "Ceil",
-        "Each",
-        "Action",
-        "Run",
-        "ToAssistant",
-        "OpenUrl",
-        "Set",
-        "Reset",
-    ]
-)
+NUMERIC = frozenset(("Count", "Sum", "Avg", "Min", "Max", "Round", "Abs", "Floor", "Ceil"))
+LISTS = frozenset(("Sort", "Filter", "Each"))
 ACTION_STEPS = frozenset(("Run", "ToAssistant", "OpenUrl", "Set", "Reset"))
+BUILTINS = NUMERIC | LISTS | ACTION_STEPS | {"First", "Last", "Action"}
 STATEMENT_CALLS = frozenset(("Query", "Mutation"))
 # lang-core asks `name in {...}`, so the names every JavaScript object has count as reserved, too.
-RESERVED = STATEMENT_CALLS | frozenset(
-    [
-        "constructor",
-        "toString",
-        "toLocaleString",
-        "valueOf",
-        "hasOwnProperty",
-        "isPrototypeOf",
-        "propertyIsEnumerable",
-        "__proto__",
-        "__defineGetter__",
-        "__defineSetter__",
-        "__lookupGetter__",
-        "__lookupSetter__",
-    ]
-)
+RESERVED = STATEMENT_CALLS | frozenset((
+    "constructor", "toString", "toLocaleString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable",
+    "__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__",
+))  # fmt: skip
 SCALARS = frozenset((str, int, float, bool, type(None)))
 
 # kind of operation -> (name of its text, names of its operands) in lang-core's JSON

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 SCALARS = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
-PLAIN_TYPES = frozenset({str, int, float, bool, type(None)})
-PYTHON_TYPES = {
+NULL: frozenset[type] = frozenset({type(None)})
+PLAIN_TYPES: frozenset[type] = frozenset({str, int, float, bool, type(None)})
+PYTHON_TYPES: dict[str, frozenset[type]] = {
     "string": frozenset({str, type(None)}),
     "number": frozenset({int, float, type(None)}),
     "boolean": frozenset({bool, type(None)}),
@@ -60,12 +61,12 @@ class Slot:
     def __post_init__(self) -> None:
         self.plain = self.plain or self.kind not in ("any", "component", "union")
         self.free = self.kind in ("any", "component", "union", "other")
-        self.types = PYTHON_TYPES.get(self.kind, frozenset({type(None)}))
+        self.types = PYTHON_TYPES.get(self.kind, NULL)
         if self.kind == "enum" and all(type(choice) is str for choice in self.choices):
             self.accepts = frozenset(self.choices)
 
     def signature(self) -> str:
-        """The slot's type in the notation `Catalog.from_signatures` reads, e.g. `[Series]` or `"row"|"column"`."""
+        """The slot's type as a signature has it, e.g. `[Series]` or `"row"|"column"`."""
         from .signatures import type_text
 
         return type_text(self)
@@ -77,7 +78,7 @@ def from_notation(entry: Mapping[str, Any]) -> Slot:
     Raises:
         ValueError: a type the notation does not have.
     """
-    slot = replace(
+    return replace(
         _shape(entry),
         name=entry.get("name", ""),
         required=bool(entry.get("required")),
@@ -85,7 +86,6 @@ def from_notation(entry: Mapping[str, Any]) -> Slot:
         binding=bool(entry.get("binding")),
         action=bool(entry.get("action")),
     )
-    return slot
 
 
 def _shape(entry: Mapping[str, Any]) -> Slot:
@@ -163,3 +163,25 @@ def _composite(schema: Mapping[str, Any]) -> Slot:
         return Slot("component", components=tuple(name for option in options for name in option.components))
     acts = any("type" in option.fields for option in options)  # what Action(...) comes to has a `type`
     return Slot("union", options=tuple(options), action=acts) if options else Slot()
+
+
+def python_fields(params: Mapping[str, Any]) -> list[Slot]:
+    """Slots from Python: `{"text": str, "tone?": ("good", "bad")}` (see `Catalog.of`)."""
+    return [
+        replace(_python(kind), name=name.removesuffix("?"), required=not name.endswith("?"))
+        for name, kind in params.items()
+    ]
+
+
+def _python(kind: Any) -> Slot:
+    if isinstance(kind, type):
+        names = {str: "string", float: "number", int: "number", bool: "boolean", object: "any"}
+        return Slot(names[kind])
+    if isinstance(kind, str):
+        return Slot("component", components=(kind,))
+    if isinstance(kind, tuple):
+        return Slot("enum", choices=kind)
+    if isinstance(kind, dict):
+        return Slot("object", fields=_named(python_fields(kind)))
+    names_only = len(kind) > 1 or isinstance(kind[0], str)
+    return Slot("array", items=Slot("component", components=tuple(kind)) if names_only else _python(kind[0]))

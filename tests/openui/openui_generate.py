@@ -9,7 +9,19 @@ from openui_truths import programs
 
 from runbook_lib.openui import Catalog
 
-TEXTS = ["Sales", "", "매출 요약", "a \\n b", "it's", "50%", "https://e.org/a//b", "# no comment", "\\u00e9 \\q", "🌧 rain", "```"]
+TEXTS = [
+    "Sales",
+    "",
+    "매출 요약",
+    "a \\n b",
+    "it's",
+    "50%",
+    "https://e.org/a//b",
+    "# no comment",
+    "\\u00e9 \\q",
+    "🌧 rain",
+    "```",
+]
 NUMBERS = ["0", "7", "-3", "2.5", "1e3", "-0", "1e999", "5e-324", "9007199254740993", "1e", "007"]
 OPERATORS = ["+", "-", "*", "/", "%", "==", "!=", "<", ">=", "&&", "||", "&", "|"]
 BUILTINS = ["Count", "Sum", "First", "Filter", "Sort", "Round", "Each", "Nope", "Card", "toString"]
@@ -88,7 +100,7 @@ class Generator:
         if slot.kind == "component":
             return self.call(pick.choice(slot.components), depth + 1)
         if slot.kind == "object":
-            fields = [f"{key}: {self.value(field, depth + 1)}" for key, field in slot.fields.items() if pick.random() < 0.8]
+            fields = [f"{key}: {self.value(field, depth)}" for key, field in slot.fields.items() if pick.random() < 0.8]
             return "{" + ", ".join(fields) + "}"
         if slot.kind == "union":
             return self.value(pick.choice(slot.options), depth)
@@ -119,7 +131,9 @@ class Generator:
             return pick.choice(("!", "-", "(", "- ")) + self.value(None, inner)
         if choice == 8:
             return f"[{self.several(0, 3)}]"
-        return pick.choice((self.text, self.number, self.name, lambda: self.call(pick.choice(list(self.catalog.components)), inner)))()
+        return pick.choice(
+            (self.text, self.number, self.name, lambda: self.call(pick.choice(list(self.catalog.components)), inner))
+        )()
 
     def several(self, least: int, most: int) -> str:
         return ", ".join([self.value(None, 3) for _ in range(self.random.randint(least, most))])

@@ -10,7 +10,7 @@ from runbook_lib.openui.command import validate_command
 app = typer.Typer()
 app.command("validate")(validate_command)
 GOOD = 'root = Stack([a])\na = TextContent("매출")\n'
-BAD = 'root = Stack([a])\na = TextContent(5)\n'
+BAD = "root = Stack([a])\na = TextContent(5)\n"
 
 
 def run(*arguments, **options):

@@ -12,7 +12,9 @@ from openui_truths import canonical, programs, shape
 from runbook_lib.openui import StreamingParser, parse, validate
 
 SOURCES = [row["source"] for row in programs().values() if len(row["source"]) < 600]
-PIECES = st.sampled_from([*NOISE, "root", " = ", "Stack(", "[a, ", "])", "\n", '"text"', "$n", "@Each(", "TextContent(", "```\n"])
+PIECES = st.sampled_from(
+    [*NOISE, "root", " = ", "Stack(", "[a, ", "])", "\n", '"text"', "$n", "@Each(", "TextContent(", "```\n"]
+)
 TEXTS = st.one_of(
     st.text(max_size=80),
     st.lists(PIECES, max_size=40).map("".join),

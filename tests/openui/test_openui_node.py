@@ -24,9 +24,7 @@ def lang_core(requests):
     command = ["node", str(SCRIPT), str(node_packages()), str(TRUTHS)]
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     environment = {key: value for key, value in os.environ.items() if not key.startswith("OPENUI_")}
-    done = subprocess.run(
-        command, input=lines.encode(), capture_output=True, timeout=300, check=True, env=environment
-    )
+    done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=300, check=True, env=environment)
     return [json.loads(line) for line in done.stdout.decode("utf-8").split("\n") if line]
 
 
