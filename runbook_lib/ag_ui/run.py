@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from time import time_ns
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -37,7 +38,7 @@ def run_events(
     stops the run. `kwargs` go to `graph.stream_events`.
     """
     config, frame = _frame(config, run_id)
-    yield frame | {"type": "RUN_STARTED"}
+    yield _stamped(frame | {"type": "RUN_STARTED"})
     run = None
     try:
         with suppress_langchain_beta_warning():  # version="v3", which transformers need, is still marked so
@@ -68,7 +69,7 @@ async def arun_events(
     cancelling the task that reads it, also cancels the run, but nobody is left to read how it ends.
     """
     config, frame = _frame(config, run_id)
-    yield frame | {"type": "RUN_STARTED"}
+    yield _stamped(frame | {"type": "RUN_STARTED"})
     run = watcher = None
     try:
         with suppress_langchain_beta_warning():
@@ -123,7 +124,8 @@ class OpenEnds:
     def close(self) -> list[Event]:
         """The events that end what is open, innermost first."""
         ends = [self._open.popitem()[1] for _ in range(len(self._open))]
-        return [end | {"message": "cancelled"} if end["type"] == "SUBAGENT_ERROR" else end for end in ends]
+        cancelled = {"SUBAGENT_ERROR": {"message": "cancelled"}}
+        return [_stamped(end | cancelled.get(end["type"], {})) for end in ends]
 
 
 async def _abort_when(cancel: asyncio.Event, run: AsyncGraphRunStream) -> None:
@@ -163,7 +165,7 @@ def _with_id(message: BaseMessage) -> BaseMessage:
 def _finished(frame: Event, interrupts: Iterable[Interrupt], outcome: str = "success") -> Event:
     pending = [_interrupt(interrupt) for interrupt in interrupts]
     described: Event = {"type": "interrupt", "interrupts": pending} if pending else {"type": outcome}
-    return frame | {"type": "RUN_FINISHED", "outcome": described}
+    return _stamped(frame | {"type": "RUN_FINISHED", "outcome": described})
 
 
 def _interrupt(interrupt: Interrupt) -> Event:
@@ -182,4 +184,10 @@ def _interrupt(interrupt: Interrupt) -> Event:
 
 
 def _failed(error: BaseException) -> Event:
-    return {"type": "RUN_ERROR", "message": whole_characters(without_secrets(str(error))), "code": type(error).__name__}
+    message = whole_characters(without_secrets(str(error)))
+    return _stamped({"type": "RUN_ERROR", "message": message, "code": type(error).__name__})
+
+
+def _stamped(event: Event) -> Event:
+    """`event` with the time at which it was made, in milliseconds since the epoch, as the transformer's have it."""
+    return event | {"timestamp": time_ns() // 1_000_000}

@@ -287,3 +287,11 @@ def test_any_chunking_gives_the_same_texts_arguments_and_order(
     assert sorted(arguments) == sorted([first, second])
     assert sorted(message["content"] for message in messages[1:3]) == sorted([first, second])
     assert messages[3]["content"] == "End."
+
+
+def test_every_event_of_a_run_says_when_it_was_made():
+    agent = create_agent(chat_model([say("Hello")]))
+    events = list(run_events(agent, {"messages": [("user", "hi")]}))
+    times = [event["timestamp"] for event in events]
+    assert times == sorted(times)
+    assert times[0] > 1_700_000_000_000  # milliseconds, not seconds
