@@ -43,7 +43,6 @@ LAYOUT = re.compile(r"(width|height|size|gap|rows|padding|margin|span|columns)$"
 ADDRESS = re.compile(r"(url|src|href|link|source|address)$", re.IGNORECASE)
 IMAGE = re.compile(r"(src|image|imageurl|icon)$", re.IGNORECASE)
 CODE = re.compile(r"(code|codestring|language|pattern)$", re.IGNORECASE)
-ANYTHING = Slot()
 
 CONDITIONS = frozenset({"==", "!=", ">", "<", ">=", "<=", "!"})
 # what a slot accepts of the things a program can say (components are named, `unknown` is for runtime values)
@@ -109,7 +108,7 @@ class Checker:
             self.note(task, "too-deep", f"Nested more than {MAX_DEPTH} levels.", "Give inner parts names of their own.")
         if slot is not None and type(node) is Ref:
             return self._follow(task, slot)
-        if slot is not None and not self._branches(node, slot) and (problem := self.misfit(node, slot, task.label)):
+        if slot is not None and not self._branches(node) and (problem := self.misfit(node, slot, task.label)):
             self.note(task, *problem)
             slot = None
         return self._inside(task, slot)
@@ -198,7 +197,8 @@ class Checker:
 
     # Where to go from here
 
-    def _branches(self, node: Any, slot: Slot) -> bool:
+    def _branches(self, node: Any) -> bool:
+        """True for an expression whose value is that of one of its parts."""
         return type(node) is Operation and (node.kind == "Ternary" or node.text in ("&&", "||"))
 
     def _follow(self, task: Task, slot: Slot) -> None:
@@ -216,7 +216,7 @@ class Checker:
                 self.note(task, "wrong-component", message, "Show a component that uses it.")
             return
         node = target.node
-        if not self._branches(node, slot) and (problem := self.misfit(node, slot, task.label)):
+        if not self._branches(node) and (problem := self.misfit(node, slot, task.label)):
             code, message, hint = problem
             self.note(task, code, f"{task.node.name}: {message}", hint)
         elif (target.name, id(slot)) not in self.followed:
@@ -237,11 +237,11 @@ class Checker:
         elif kind is Object:
             self._object(task, slot)
         elif kind is Operation:
-            inner = [
-                slot if self._branches(node, slot or ANYTHING) and part else None for part in range(len(node.parts))
-            ]
-            inner[0] = slot if node.text == "||" else None
-            self._add(task, node.parts, inner, [task.label] * len(node.parts))
+            parts = len(node.parts)
+            slots: list[Slot | None] = [slot if self._branches(node) else None] * parts
+            if node.text != "||":
+                slots[0] = None
+            self._add(task, node.parts, slots, [task.label] * parts)
 
     def _add(self, task: Task, nodes: Any, slots: list[Slot | None], labels: list[str]) -> None:
         new = [

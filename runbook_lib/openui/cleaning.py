@@ -1,16 +1,15 @@
 """A model's answer to the text of a program: code fences, comments, and where statements end.
 
-Three small machines, each fed chunk by chunk and each remembering only what it must:
-`Fences` keeps what is inside ``` blocks (or everything while there is none), `Comments` drops `//` and
-`#` comments, `Slices` cuts the rest at the newlines that end a statement. Text travels as pieces,
-`(offset in the answer, text)`, so that a finding can point at the answer.
-
-What a machine cannot decide before the next chunk is its `tail`: a slash, backticks, white space.
+Two small machines, fed chunk by chunk, that remember only what they must: `Fences` keeps what is inside
+``` blocks (or everything while there is none); `Scanner` drops `//` and `#` comments and cuts the rest at the
+newlines that end a statement. Text travels as pieces, `(offset in the answer, text)`, so that a finding
+can point at the answer. What a machine cannot decide before the next chunk is its `tail`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 Piece = tuple[int, str]
 
@@ -19,8 +18,7 @@ SPACE = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
 INLINE_SPACE = SPACE.replace("\n", "")
 
 FENCE = re.compile(r'"|```|`{1,2}\Z')
-COMMENT = re.compile(r"[\"'#]|//|/\Z")
-STRUCTURE = re.compile(r"[\"'()\[\]{}?:\n]")
+SPECIAL = re.compile(r"[\"'()\[\]{}?:\n#]|//|/\Z")
 BLANKS = re.compile(f"[{SPACE}]*")
 STRING_REST = {quote: re.compile(rf"[^{quote}\\]*(?:\\.[^{quote}\\]*)*", re.DOTALL) for quote in "\"'"}
 
@@ -31,9 +29,16 @@ def clean(source: str) -> list[Piece]:
     """The pieces of `source` that are program text."""
     if "```" not in source and "//" not in source and "#" not in source:
         return [(0, source)]
-    fences, comments = Fences(), Comments()
-    pieces = [piece for part in fences.feed(source)[1] for piece in comments.feed(*part)]
-    return [*pieces, *comments.tail(), *(fences.tail() if not comments.inside else ())]
+    fences, scanner = Fences(), Scanner()
+    for piece in fences.feed(source)[1]:
+        scanner.feed(*piece)
+    last = [] if scanner.inside else fences.tail()
+    return [*(piece for slice_ in scanner.done for piece in slice_), *scanner.parts, *scanner.tail(), *last]
+
+
+def text_of(pieces: Iterable[Piece]) -> str:
+    """The text of some pieces, without the blanks around it."""
+    return "".join([text for _, text in pieces]).strip(SPACE)
 
 
 class Fences:
@@ -103,140 +108,92 @@ class Fences:
         return len(text), ""
 
 
-class Comments:
-    """Drops `//` and `#` comments outside strings, and the blanks before them."""
+class Scanner:
+    """Drops comments outside strings, and cuts at newlines outside strings, brackets and ternaries.
+
+    `done` holds the pieces of finished statements, `parts` those since; `parts` is only ever appended to, and
+    replaced when a statement ends.
+    """
 
     def __init__(self) -> None:
-        self.inside = False
+        self.done: list[list[Piece]] = []
+        self.parts: list[Piece] = []
+        self.cut = -1  # how many parts come before a newline that may end a statement
+        self.depth = self.ternaries = 0
         self.quote = ""
-        self.escaped = False
-        self.blanks: list[Piece] = []
+        self.escaped = self.inside = False  # inside a comment
+        self.blanks: list[Piece] = []  # they are dropped if a comment follows
         self.slash = -1
 
     def tail(self) -> list[Piece]:
         """Blanks and a slash that may yet belong to a comment."""
         return self.blanks + ([(self.slash, "/")] if self.slash >= 0 else [])
 
-    def feed(self, base: int, text: str) -> list[Piece]:
-        """The pieces of `text`, which stands at `base` in the answer, that are no comment."""
-        pieces: list[Piece] = []
-        index, size = 0, len(text)
+    def feed(self, base: int, text: str) -> None:
+        """Take in the text that stands at `base` in the answer."""
         if self.slash >= 0 and text:
-            self._slash(pieces, text)
-        while index < size:
+            self._second_slash(text)
+        index = mark = 0
+        while index < len(text):
             if self.inside:
                 newline = text.find("\n", index)
                 if newline < 0:
-                    break
-                index, self.inside = newline, False
+                    return
+                index = mark = newline
+                self.inside = False
             if self.quote:
-                end = self._string(text, index)
-            else:
-                match = COMMENT.search(text, index)
-                end = match.start() if match else size
-                if match is None or match[0] not in ('"', "'"):
-                    self._keep_before_comment(pieces, base, index, text[index:end])
-                    if match is not None:
-                        self._begin(match[0], base + end)
-                        end = match.end()
-                    index = end
-                    continue
-                self.quote = match[0]
-                end += 1
-            self._keep(pieces, base + index, text[index:end])
-            index = end
-        return pieces
-
-    def _begin(self, found: str, offset: int) -> None:
-        if found == "/":
-            self.slash = offset
+                index = self._string(text, index)
+                continue
+            match = SPECIAL.search(text, index)
+            if match is None:
+                break
+            found, start, index = match[0], match.start(), match.end()
+            if found in ("#", "//", "/"):
+                self._keep_solid(base + mark, text[mark:start])
+                mark = index
+                if found == "/":
+                    self.slash = base + start
+                else:
+                    self.inside, self.blanks = True, []
+            elif found != "\n":
+                self._structure(found)
+            elif self.depth == 0 and self.ternaries == 0:
+                self._keep(base + mark, text[mark:start])
+                self.cut = len(self.parts) if self.cut < 0 else self.cut
+                mark = start
+        if self.quote:
+            self._keep(base + mark, text[mark:])
         else:
-            self.inside, self.blanks = True, []
+            self._keep_solid(base + mark, text[mark:])
 
-    def _slash(self, pieces: list[Piece], text: str) -> None:
+    def _keep(self, offset: int, text: str) -> None:
+        """Add text, and with its first character that is not blank decide about a waiting newline."""
+        self.parts += self.blanks
+        self.blanks = []
+        if self.cut >= 0 and (end := _after_blanks(text, 0)) < len(text):
+            between = "".join([part for _, part in self.parts[self.cut :]]) + text[: end + 1]
+            if between.lstrip(" \t\r\n")[0] != "?":
+                self.done.append(self.parts[: self.cut])
+                self.parts = self.parts[self.cut :]
+            self.cut = -1
+        if text:
+            self.parts.append((offset, text))
+
+    def _keep_solid(self, offset: int, text: str) -> None:
+        """Add text that a comment may follow: the blanks at its end have to wait."""
+        solid = text.rstrip(INLINE_SPACE)
+        if solid:
+            self._keep(offset, solid)
+        if len(solid) < len(text):
+            self.blanks.append((offset + len(solid), text[len(solid) :]))
+
+    def _second_slash(self, text: str) -> None:
         """Decide about the slash that ended the text before."""
         offset, self.slash = self.slash, -1
         if text[0] == "/":
             self.inside, self.blanks = True, []
         else:
-            self._keep(pieces, offset, "/")
-
-    def _string(self, text: str, index: int) -> int:
-        """The end of the string's part in this text."""
-        if self.escaped:
-            self.escaped = False
-            index += 1
-        end = _string_end(text, index, self.quote)
-        if end < len(text):
-            self.escaped = text[end] == "\\"
-            self.quote = self.quote if self.escaped else ""
-            end += 1
-        return end
-
-    def _keep_before_comment(self, pieces: list[Piece], base: int, index: int, text: str) -> None:
-        """Keep text that a comment may follow: the blanks at its end have to wait."""
-        solid = text.rstrip(INLINE_SPACE)
-        if solid:
-            self._keep(pieces, base + index, solid)
-        if len(solid) < len(text):
-            self.blanks.append((base + index + len(solid), text[len(solid) :]))
-
-    def _keep(self, pieces: list[Piece], offset: int, text: str) -> None:
-        if self.blanks:
-            pieces.extend(self.blanks)
-            self.blanks = []
-        pieces.append((offset, text))
-
-
-class Slices:
-    """Cuts program text where a statement ends: a newline outside strings, brackets and ternaries."""
-
-    def __init__(self) -> None:
-        self.done: list[str] = []
-        self.parts: list[str] = []  # the text since; only ever appended to, then replaced
-        self.cut = -1  # how many parts come before a newline that may end a statement
-        self.depth = self.ternaries = 0
-        self.quote = ""
-        self.escaped = False
-
-    def feed(self, text: str) -> None:
-        """Take in more text."""
-        index = mark = 0
-        if self.cut >= 0:
-            index = self._decide(text, 0)
-        while 0 <= index < len(text):
-            if self.quote:
-                index = self._string(text, index)
-                continue
-            match = STRUCTURE.search(text, index)
-            if match is None:
-                break
-            index = match.end()
-            if match[0] != "\n":
-                self._structure(match[0])
-            elif self.depth == 0 and self.ternaries == 0:
-                self.parts.append(text[mark : index - 1])
-                mark = index - 1
-                self.cut = len(self.parts)
-                # The newline and the blanks after it wait in `parts` for the decision.
-                end = _after_blanks(text, index)
-                self.parts.append(text[mark:end])
-                mark = end
-                index = self._decide(text, end)
-        if mark < len(text):
-            self.parts.append(text[mark:])
-
-    def _decide(self, text: str, index: int) -> int:
-        """End the statement at the waiting newline unless a ternary goes on; -1 if only blanks follow."""
-        end = _after_blanks(text, index)
-        if end == len(text):
-            return -1
-        between = "".join(self.parts[self.cut :]) + text[index:end]
-        if (between.strip(" \t\r\n") + text[end])[0] != "?":
-            self.done.append("".join(self.parts[: self.cut]))
-            self.parts = []
-        self.cut = -1
-        return index
+            self._keep(offset, "/")
 
     def _structure(self, char: str) -> None:
         if char in "\"'":
@@ -249,6 +206,7 @@ class Slices:
             self.ternaries = self.ternaries + 1 if char == "?" else max(0, self.ternaries - 1)
 
     def _string(self, text: str, index: int) -> int:
+        """The end of the open string's part in this text."""
         if self.escaped:
             self.escaped = False
             return index + 1

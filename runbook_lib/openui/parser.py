@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from .catalogs import Catalog
-from .cleaning import SPACE, Comments, Fences, Slices, clean
+from .cleaning import Fences, Piece, Scanner, clean, text_of
 from .lexer import auto_close, tokenize
-from .results import Outcome, ParseResult, outcome, table
+from .results import ParseResult, build, empty, table
 from .statements import Statement, split
 from .tree import Builder
 
@@ -21,17 +22,17 @@ def parse(source: str, catalog: Catalog | str | Path = "general") -> ParseResult
     return ParseResult(lambda: _parse(source, known))
 
 
-def _parse(source: str, catalog: Catalog) -> Outcome:
-    text = "".join([piece for _, piece in clean(source)]).strip(SPACE)
+def _parse(source: str, catalog: Catalog) -> dict[str, Any]:
+    text = text_of(clean(source))
     if not text:
-        return Outcome(incomplete=True)
+        return empty(incomplete=True)
     tokens = tokenize(text)
     incomplete = auto_close(tokens)
     statements = split(tokens)
     if not statements:
-        return Outcome(incomplete)
+        return empty(incomplete)
     known = table(statements)
-    return outcome(known, statements[0].name, incomplete, len(known), Builder(catalog), catalog.root)
+    return build(known, statements[0].name, incomplete, len(known), Builder(catalog), catalog.root)
 
 
 class StreamingParser:
@@ -40,27 +41,24 @@ class StreamingParser:
     def __init__(self, catalog: Catalog | str | Path = "general") -> None:
         self.catalog = Catalog.load(catalog)
         self._fences = Fences()
-        self._comments = Comments()
-        self._slices = Slices()
+        self._scanner = Scanner()
         self._program = _Program(self.catalog)
 
     def push(self, chunk: str) -> ParseResult:
         """The result of everything pushed so far, equal to lang-core's `createStreamingParser(...).push`."""
         restart, pieces = self._fences.feed(chunk)
         if restart:
-            self._comments, self._slices = Comments(), Slices()
-            self._program = _Program(self.catalog)
+            self._scanner, self._program = Scanner(), _Program(self.catalog)
         for piece in pieces:
-            for _, text in self._comments.feed(*piece):
-                self._slices.feed(text)
+            self._scanner.feed(*piece)
         return self.result()
 
     def result(self) -> ParseResult:
         """The result of everything pushed so far."""
-        tail = self._comments.tail() + ([] if self._comments.inside else self._fences.tail())
-        program, slices, parts = self._program, self._slices.done, self._slices.parts
-        done, size, rest = len(slices), len(parts), "".join([text for _, text in tail])
-        return ParseResult(lambda: program.outcome(slices, done, "".join(parts[:size]) + rest))
+        program, scanner = self._program, self._scanner
+        slices, done, parts, size = scanner.done, len(scanner.done), scanner.parts, len(scanner.parts)
+        tail = scanner.tail() + ([] if scanner.inside else self._fences.tail())
+        return ParseResult(lambda: program.result(slices, done, parts[:size] + tail))
 
 
 class _Program:
@@ -74,32 +72,32 @@ class _Program:
         self.first = ""
         self.passing: set[str] = set()  # statements that were in a tree only as far as they had come
 
-    def outcome(self, slices: list[str], done: int, rest: str) -> Outcome:
+    def result(self, slices: list[list[Piece]], done: int, rest: list[Piece]) -> dict[str, Any]:
         """The result of `slices[:done]` and the unfinished `rest`."""
         if done < self.parsed:  # an older result is read late: what is remembered here is newer
-            return _Program(self.catalog).outcome(slices, done, rest)
-        for text in slices[self.parsed : done]:
-            for statement in _statements(text):
+            return _Program(self.catalog).result(slices, done, rest)
+        for pieces in slices[self.parsed : done]:
+            for statement in _statements(pieces):
                 self._add(self.statements, statement)
                 self.count += 1
         self.parsed = done
         self.first = self.first or next(iter(self.statements), "")
         return self._with(rest)
 
-    def _with(self, rest: str) -> Outcome:
+    def _with(self, rest: list[Piece]) -> dict[str, Any]:
         """The result with the unfinished text, which may break off anywhere."""
         for name in self.passing:
             self.builder.forget(name)
-        last = Slices()
-        last.feed(rest)
-        finished = [statement for text in last.done for statement in _statements(text)]
-        tokens = tokenize("".join(last.parts).strip(SPACE))
-        blank = not "".join(last.parts).strip(SPACE)
+        last = Scanner()
+        last.feed(0, "".join([text for _, text in rest]))
+        finished = [statement for pieces in last.done for statement in _statements(pieces)]
+        text = text_of(last.parts + last.tail())
+        tokens = tokenize(text)
         incomplete = auto_close(tokens)
         unfinished = split(tokens)
         count = self.count + len(finished) + len(unfinished)
         if not count:
-            return Outcome(incomplete or blank)
+            return empty(incomplete or not text)
         known = dict(self.statements)
         for statement in finished:
             self._add(known, statement)
@@ -109,7 +107,7 @@ class _Program:
                 self._add(known, statement)
         self.passing = {statement.name for statement in finished + unfinished}
         first = self.first or next(iter(known))
-        return outcome(known, first, incomplete, count, self.builder, self.catalog.root)
+        return build(known, first, incomplete, count, self.builder, self.catalog.root)
 
     def _add(self, known: dict[str, Statement], statement: Statement) -> None:
         known[statement.name] = statement
@@ -117,5 +115,5 @@ class _Program:
         self.builder.forget(statement.name)
 
 
-def _statements(text: str) -> list[Statement]:
-    return split(tokenize(text.strip(SPACE)))
+def _statements(pieces: list[Piece]) -> list[Statement]:
+    return split(tokenize(text_of(pieces)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .conform import is_element
@@ -19,21 +19,6 @@ LIMIT = (
 )
 
 
-@dataclass
-class Outcome:
-    """The fields of lang-core's `ParseResult`."""
-
-    incomplete: bool
-    count: int = 0
-    root: dict[str, Any] | None = None
-    unresolved: list[str] = field(default_factory=list)
-    orphaned: list[str] = field(default_factory=list)
-    errors: list[dict[str, Any]] = field(default_factory=list)
-    state: dict[str, Any] = field(default_factory=dict)
-    queries: list[dict[str, Any]] = field(default_factory=list)
-    mutations: list[dict[str, Any]] = field(default_factory=list)
-
-
 class ParseResult:
     """A program's tree and what was noticed while building it.
 
@@ -41,67 +26,59 @@ class ParseResult:
     other results: read them, do not change them.
     """
 
-    def __init__(self, load: Callable[[], Outcome]) -> None:
-        self._load: Callable[[], Outcome] | None = load
-        self._outcome: Outcome | None = None
+    def __init__(self, load: Callable[[], dict[str, Any]]) -> None:
+        self._load = load
 
-    def _read(self) -> Outcome:
-        if self._outcome is None and self._load is not None:
-            self._outcome, self._load = self._load(), None
-        assert self._outcome is not None
-        return self._outcome
+    @cached_property
+    def _result(self) -> dict[str, Any]:
+        return self._load()
 
     @property
     def root(self) -> dict[str, Any] | None:
         """The root element (`type`, `typeName`, `props`, ...) or None."""
-        return self._read().root
+        return self._result["root"]  # type: ignore[no-any-return]
 
     @property
     def meta(self) -> dict[str, Any]:
         """`incomplete`, `unresolved`, `orphaned`, `statementCount` and `errors`, as lang-core has them."""
-        outcome = self._read()
-        return {
-            "incomplete": outcome.incomplete,
-            "unresolved": outcome.unresolved,
-            "orphaned": outcome.orphaned,
-            "statementCount": outcome.count,
-            "errors": outcome.errors,
-        }
+        return self._result["meta"]  # type: ignore[no-any-return]
 
     @property
     def errors(self) -> list[dict[str, Any]]:
         """lang-core's errors: code, component, path, message, statementId."""
-        return self._read().errors
+        return self._result["meta"]["errors"]  # type: ignore[no-any-return]
 
     def as_dict(self) -> dict[str, Any]:
         """The result in lang-core's JSON shape."""
-        outcome = self._read()
-        return {
-            "root": outcome.root,
-            "meta": self.meta,
-            "stateDeclarations": outcome.state,
-            "queryStatements": outcome.queries,
-            "mutationStatements": outcome.mutations,
-        }
+        return self._result
 
 
-def outcome(
+def empty(incomplete: bool, count: int = 0) -> dict[str, Any]:
+    """The result of a text without statements."""
+    meta = {"incomplete": incomplete, "unresolved": [], "orphaned": [], "statementCount": count, "errors": []}
+    return {"root": None, "meta": meta, "stateDeclarations": {}, "queryStatements": [], "mutationStatements": []}
+
+
+def build(
     statements: Mapping[str, Statement], first: str, incomplete: bool, count: int, builder: Builder, root: str | None
-) -> Outcome:
-    """Build the tree of a table of statements. `first` is the name of the first one in the text."""
+) -> dict[str, Any]:
+    """The result of a table of statements. `first` is the name of the first one in the text."""
     name = root_name(statements, first, root)
-    result = Outcome(incomplete, count)
+    result = empty(incomplete, count)
+    meta = result["meta"]
     entry = builder.start(statements, incomplete, name)
     try:
         value = builder.build(statements[name].node)
-        result.root = tagged(value, name) if is_element(value) else None
+        result["root"] = tagged(value, name) if is_element(value) else None
         _declarations(statements, builder, result)
-        result.errors, result.unresolved = issues(entry)
+        meta["errors"], meta["unresolved"] = issues(entry)
     except TooLarge:
+        result = empty(incomplete, count)
         error = {"code": "limit-exceeded", "component": "", "path": "", "message": LIMIT, "statementId": name}
-        return Outcome(incomplete, count, errors=[error])
+        result["meta"]["errors"].append(error)
+        return result
     used = reached(entry)
-    result.orphaned = [
+    meta["orphaned"] = [
         other for other, item in statements.items() if item.kind == "value" and other != name and other not in used
     ]
     return result
@@ -124,18 +101,18 @@ def is_component(statement: Statement) -> bool:
     return statement.kind == "value" and type(node) is Call and node.name not in BUILTINS | STATEMENT_CALLS
 
 
-def _declarations(statements: Mapping[str, Statement], builder: Builder, result: Outcome) -> None:
+def _declarations(statements: Mapping[str, Statement], builder: Builder, result: dict[str, Any]) -> None:
     for name, item in statements.items():
         if item.kind == "state":
-            result.state[name] = builder.build(item.node)
+            result["stateDeclarations"][name] = builder.build(item.node)
         elif item.kind == "query":
-            result.queries.append(_query(name, item.node, builder))
+            result["queryStatements"].append(_query(name, item.node, builder))
         elif item.kind == "mutation":
             tool, args = _arguments(item.node, 2, builder)
-            result.mutations.append({"statementId": name, "toolAST": tool, "argsAST": args})
+            result["mutationStatements"].append({"statementId": name, "toolAST": tool, "argsAST": args})
     for item in statements.values():
         for state in item.expression.states:
-            result.state.setdefault(state, None)
+            result["stateDeclarations"].setdefault(state, None)
 
 
 def _query(name: str, node: Call, builder: Builder) -> dict[str, Any]:
