@@ -28,6 +28,7 @@ _QUIET = {
 ALLOWED_HOSTS = "RUNBOOK_ALLOWED_HOSTS"
 _COMMAND = (sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--allow-blocking")
 _SERVE = "runbook_lib.deep_agent.serve"
+_PLAIN = {"dependencies": ["."], "graphs": {"agent": f"{_SERVE}:graph"}}
 
 
 class DevServer:
@@ -39,12 +40,20 @@ class DevServer:
     """
 
     def __init__(
-        self, *, host: str = "127.0.0.1", port: int | None = None, jobs: int = 10, cors_origins: Iterable[str] = ()
+        self,
+        *,
+        host: str = "127.0.0.1",
+        port: int | None = None,
+        jobs: int = 10,
+        cors_origins: Iterable[str] = (),
+        plain: bool = False,
     ) -> None:
         """Start the server; `jobs` runs can be under way at once, so that one stalled run does not block the rest.
 
-        Pages of `cors_origins` (such as `http://localhost:3000`) may call it from a browser, no others. Raises
-        RuntimeError when the packages of the extra `server` are not installed.
+        Pages of `cors_origins` (such as `http://localhost:3000`) may call it from a browser, no others. A `plain`
+        server is `langgraph dev` with nothing but the graph: no `/ag-ui`, and the server's own checkpointer, which
+        renders messages differently (notebook 01). Raises RuntimeError when the packages of the extra `server` are
+        not installed.
         """
         if find_spec("langgraph_api") is None:
             raise RuntimeError(
@@ -54,7 +63,7 @@ class DevServer:
         self.host = host
         self.port = port or _free_port()
         self._folder = Path(tempfile.mkdtemp(prefix="runbook-dev-"))
-        (self._folder / "langgraph.json").write_text(json.dumps(settings(cors_origins)))
+        (self._folder / "langgraph.json").write_text(json.dumps(_PLAIN if plain else settings(cors_origins)))
         self._log = (self._folder / "server.log").open("wb")
         self._process = subprocess.Popen(
             [*_COMMAND, "--host", host, "--port", str(self.port), "--n-jobs-per-worker", str(jobs)],
@@ -112,9 +121,7 @@ class DevServer:
 def settings(cors_origins: Iterable[str]) -> dict[str, Any]:
     """The server's langgraph.json: the agent, its checkpointer, and the route `/ag-ui`."""
     cors = {"allow_origins": list(cors_origins), "allow_methods": ["*"], "allow_headers": ["*"]}
-    return {
-        "dependencies": ["."],
-        "graphs": {"agent": f"{_SERVE}:graph"},
+    return _PLAIN | {
         "checkpointer": {"path": f"{_SERVE}.checkpointer"},
         "http": {"app": f"{_SERVE}:app", "cors": cors},
     }
