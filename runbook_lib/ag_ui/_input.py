@@ -125,7 +125,8 @@ def branch(stored: list[BaseMessage], sent: list[BaseMessage]) -> tuple[list[Bas
     """The beginning of `stored` that stays, and what follows it now.
 
     A client that shares no message with the thread adds to it. Otherwise its list is the conversation, except that
-    it cannot reorder messages, nor take away what no client shows (system messages, empty answers).
+    it cannot reorder messages, nor take away what no client shows (system messages, empty answers) or the result
+    of a call that stays (it may have left before the result came).
     """
     place = {message.id: at for at, message in enumerate(stored)}
     known = sorted((message for message in sent if message.id in place), key=lambda message: place[message.id])
@@ -133,10 +134,13 @@ def branch(stored: list[BaseMessage], sent: list[BaseMessage]) -> tuple[list[Bas
         return stored, sent
     in_order = iter(known)
     sent = [next(in_order) if message.id in place else message for message in sent]
+    sent_ids = {message.id for message in sent}
     taken = end = 0
     for at, message in enumerate(stored):
         if taken < len(sent) and sent[taken].id == message.id and _shown(sent[taken]) == _shown(message):
             taken, end = taken + 1, at + 1
+        elif isinstance(message, ToolMessage) and message.id not in sent_ids:
+            end = at + 1
         elif _is_shown(message):
             return stored[:end], [_as_stored(message, stored, place) for message in sent[taken:]]
     return stored, sent[taken:]
@@ -166,11 +170,11 @@ def _is_shown(message: BaseMessage) -> bool:
 
 def _refuse_orphans(kept: list[BaseMessage], rest: list[BaseMessage], index: dict[str, int]) -> None:
     open_calls: set[str] = set()
-    for message in (*kept, *rest):
+    for at, message in enumerate((*kept, *rest)):
         if isinstance(message, AIMessage):
             open_calls.update(call["id"] or "" for call in message.tool_calls)
         elif isinstance(message, ToolMessage):
-            if message.tool_call_id not in open_calls and message in rest:
+            if message.tool_call_id not in open_calls and at >= len(kept):
                 field = f"messages.{index[message.id or '']}.toolCallId"
                 raise RefusedError(422, field, "No earlier message makes this call, or it has a result already")
             open_calls.discard(message.tool_call_id)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 from typer.testing import CliRunner
 
@@ -120,11 +121,12 @@ def test_it_runs_in_the_foreground_until_it_is_told_to_stop(ending: str) -> None
                 assert line, process.communicate()
                 said += line
             assert re.search(rf"POST http://127\.0\.0\.1:{port}/ag-ui", said)
-            assert httpx.get(f"http://127.0.0.1:{port}/ok").json() == {"ok": True}
+            assert httpx.get(f"http://127.0.0.1:{port}/ok").json()["ok"] is True
             os.kill(process.pid, getattr(signal, ending))
             rest, errors = process.communicate(timeout=60)
         finally:
-            process.kill()
+            for left in [*psutil.Process(process.pid).children(), process] if process.poll() is None else ():
+                left.kill()
     assert (process.returncode, rest.strip(), errors) == (0, "Stopped.", "")
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"http://127.0.0.1:{port}/ok")

@@ -44,7 +44,7 @@ def state(sdk: SyncLangGraphClient, thread: str) -> list[Any]:
     return convert_to_messages(sdk.threads.get_state(stored_thread_id(thread))["values"]["messages"])
 
 
-def test_the_conversation_is_a_thread_of_the_langgraph_api(url: str) -> None:
+def test_the_conversation_is_a_thread_of_the_langgraph_api(url: str, sdk: SyncLangGraphClient) -> None:
     thread = str(uuid4())
     held = [user("What is the weather in Seoul?", "u1")]
     for question in ("u2", None):
@@ -62,7 +62,7 @@ def test_the_conversation_is_a_thread_of_the_langgraph_api(url: str) -> None:
 
 def test_a_thread_with_a_run_of_the_api_is_busy(url: str, sdk: SyncLangGraphClient) -> None:
     thread = sdk.threads.create()["thread_id"]
-    run = sdk.runs.create(thread, "agent", input={"messages": [user("Weather in Busan?", "u1")]}, after_seconds=0)
+    run = sdk.runs.create(thread, "agent", input={"messages": [user("Weather in Busan?", "u1")]}, after_seconds=1)
     response = httpx.post(f"{url}/ag-ui", json=run_input(user("Hi", "u2"), thread=thread), timeout=60)
     assert response.status_code == 409
     sdk.runs.join(thread, run["run_id"])
