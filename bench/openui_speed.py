@@ -2,8 +2,9 @@
 
     python bench/openui_speed.py [--json FILE]
 
-All are measured in one run, in turns, on the same programs; the ratios are ours divided by theirs, so below 1 is
-faster. Times are in milliseconds, the best of many; "median" columns are the ratios of medians. Needs Node.js and npm; mini-racer only where it is installed.
+All are measured in one run, in turns, on the same programs. Ratios are ours divided by theirs: below 1 is faster.
+Times are milliseconds, the best of many; the "median" columns are the ratios of the medians. Needs Node.js and
+npm; mini-racer only where it is installed.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from .nodes import ACTION_STEPS, BUILTINS, STATEMENT_CALLS, Array, Call, Object, Operation, Ref, StateRef
@@ -55,8 +56,6 @@ def check_call(checker: Checker, task: Task, slot: Slot | None) -> None:
 
 
 def _unknown(checker: Checker, task: Task, slot: Slot | None) -> None:
-    from difflib import get_close_matches
-
     name = task.node.name
     known = [*checker.catalog.components, *sorted(BUILTINS)]
     if slot is not None and slot.components:
@@ -71,12 +70,12 @@ def _no_problems(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]
 
 
 def _list(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
-    if checker.describe(args[0]) in ("string", "number", "boolean", "object", "component", "condition"):
+    if checker.fit.describe(args[0]) in ("string", "number", "boolean", "object", "component", "condition"):
         yield f"{task.node.name} works on a list."
 
 
 def _number(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
-    if checker.describe(args[0]) in ("string", "boolean", "array", "object", "component", "condition"):
+    if checker.fit.describe(args[0]) in ("string", "boolean", "array", "object", "component", "condition"):
         yield f"{task.node.name} works on a number."
 
 
@@ -110,7 +109,7 @@ def _action(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
         if type(step) is Operation and (step.kind == "Ternary" or step.text == "&&"):
             continue
         if not (type(step) is Call and step.name in ACTION_STEPS):
-            name = getattr(step, "name", checker.describe(step))
+            name = getattr(step, "name", checker.fit.describe(step))
             yield f"{name} is not an action step. Steps are {', '.join('@' + known for known in sorted(ACTION_STEPS))}."
 
 
@@ -122,7 +121,7 @@ def _run(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
 
 
 def _message(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
-    if checker.describe(args[0]) in ("number", "boolean", "null", "array", "object", "component", "condition"):
+    if checker.fit.describe(args[0]) in ("number", "boolean", "null", "array", "object", "component", "condition"):
         yield "ToAssistant sends a text."
 
 
@@ -134,7 +133,7 @@ def _open_url(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
     if type(first) is str:
         complete = first if first is address else first + "x" * (first.endswith("/") or "://" not in first)
         checker.address(task, complete)
-    elif checker.describe(first) in ("number", "boolean", "null", "array", "object", "component", "condition"):
+    elif checker.fit.describe(first) in ("number", "boolean", "null", "array", "object", "component", "condition"):
         yield "OpenUrl opens an address, which is a text."
     elif type(first) is Operation and first.kind == "Ternary":
         for branch in first.parts[1:]:
@@ -145,13 +144,17 @@ def _open_url(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
 def _set(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
     for arg in args[:1] if task.node.name == "Set" else args:
         if type(arg) is not StateRef:
-            yield f"{task.node.name} changes $variables; this is {getattr(arg, 'name', checker.describe(arg))}."
+            yield f"{task.node.name} changes $variables; this is {getattr(arg, 'name', checker.fit.describe(arg))}."
 
 
 def _tool(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
     if type(args[0]) is not str or not args[0].strip():
         yield f"The first argument of {task.node.name} is the tool's name in quotes."
-    if len(args) > 1 and args[1] is not None and checker.describe(args[1]) not in ("object", "unknown", "reference"):
+    if (
+        len(args) > 1
+        and args[1] is not None
+        and checker.fit.describe(args[1]) not in ("object", "unknown", "reference")
+    ):
         yield f"The second argument of {task.node.name} is an object with the tool's arguments."
     if task.node.name == "Query" and len(args) > 2 and type(args[2]) is not Object and args[2] is not None:
         yield "The third argument of Query is an object to show until the tool has answered."

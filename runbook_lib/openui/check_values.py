@@ -9,26 +9,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from json import dumps
 from typing import Any
 
 from .check_calls import check_call
-from .conform import KINDS, one_of, type_name
-from .nodes import (
-    ACTION_STEPS,
-    BUILTINS,
-    LISTS,
-    NUMERIC,
-    SCALARS,
-    STATEMENT_CALLS,
-    Array,
-    Call,
-    Object,
-    Operation,
-    Ref,
-    StateRef,
-)
+from .conform import KINDS
+from .fit import Fit, has_branches
+from .nodes import BUILTINS, SCALARS, Array, Call, Object, Operation, Ref, StateRef
 from .program import Program
 from .safety import address_problem, text_problems
 from .slots import MISSING, Slot
@@ -43,19 +30,6 @@ LAYOUT = re.compile(r"(width|height|size|gap|rows|padding|margin|span|columns)$"
 ADDRESS = re.compile(r"(url|src|href|link|source|address)$", re.IGNORECASE)
 IMAGE = re.compile(r"(src|image|imageurl|icon)$", re.IGNORECASE)
 CODE = re.compile(r"(code|codestring|language|pattern)$", re.IGNORECASE)
-
-CONDITIONS = frozenset({"==", "!=", ">", "<", ">=", "<=", "!"})
-# what a slot accepts of the things a program can say (components are named, `unknown` is for runtime values)
-ACCEPTS = {
-    "string": {"string", "number expression", "text or number"},
-    "number": {"number", "number expression", "text or number"},
-    "boolean": {"boolean", "condition"},
-    "enum": {"text or number"},
-    "array": {"array", "list"},
-    "object": {"object"},
-    "record": {"object"},
-    "component": {"list"},
-}
 
 
 @dataclass(slots=True)
@@ -81,6 +55,7 @@ class Checker:
 
     def __init__(self, program: Program) -> None:
         self.program, self.catalog = program, program.catalog
+        self.fit = Fit(program)
         self.tasks: list[Task] = []
         self.followed: set[tuple[str, int]] = set()
         self.nodes = 0
@@ -108,98 +83,12 @@ class Checker:
             self.note(task, "too-deep", f"Nested more than {MAX_DEPTH} levels.", "Give inner parts names of their own.")
         if slot is not None and type(node) is Ref:
             return self._follow(task, slot)
-        if slot is not None and not self._branches(node) and (problem := self.misfit(node, slot, task.label)):
+        if slot is not None and not has_branches(node) and (problem := self.fit.misfit(node, slot, task.label)):
             self.note(task, *problem)
             slot = None
         return self._inside(task, slot)
 
-    # What fits
-
-    def misfit(self, node: Any, slot: Slot, label: str = "") -> tuple[str, str, str] | None:
-        """(code, message, hint) if a value cannot stand in a slot, looking no further than the value itself."""
-        given = self.describe(node)
-        what = slot.name or label
-        if slot.kind == "any" or given == "unknown" or node is None:
-            if given == "step":
-                return "bad-action", f"{what} is an action step outside of Action.", "Write Action([@Step(...), ...])."
-            return None
-        if slot.action and given == "action":
-            return None
-        if slot.kind == "union":
-            return None if any(self.fits(node, option) for option in slot.options) else self._wrong(slot, given, what)
-        if slot.kind == "component" and type(node) is Call and given == "component":
-            if node.name in slot.components or not slot.components or node.name not in self.catalog.components:
-                return None
-            return "wrong-component", f"{what} does not take {node.name}.", f"It takes {_wanted(slot)}."
-        if slot.kind == "enum" and type(node) in SCALARS:
-            return None if one_of(slot.choices, node) else self._choice(slot, node, what)
-        return None if given in ACCEPTS.get(slot.kind, ()) else self._wrong(slot, given, what)
-
-    def fits(self, node: Any, slot: Slot) -> bool:
-        """True if a value, with what is inside it, could stand in a slot (for the members of a union)."""
-        if type(node) is Ref:
-            target = self.program.table.get(node.name)
-            return target is None or target.kind != "value" or type(target.node) is Ref or self.fits(target.node, slot)
-        if self.misfit(node, slot):
-            return False
-        if type(node) is Object and slot.fields:
-            values = dict(node.entries)
-            missing = any(field.required and values.get(key) is None for key, field in slot.fields.items())
-            wrong = any(key not in slot.fields or self.misfit(value, slot.fields[key]) for key, value in values.items())
-            return not missing and not wrong
-        return True
-
-    def _wrong(self, slot: Slot, given: str, what: str) -> tuple[str, str, str]:
-        code = "wrong-component" if slot.kind == "component" else "type-mismatch"
-        return code, f"{what} takes {_wanted(slot)}, not {given}.", ""
-
-    def _choice(self, slot: Slot, value: Any, what: str) -> tuple[str, str, str]:
-        choices = ", ".join(dumps(choice, ensure_ascii=False) for choice in slot.choices)
-        near = get_close_matches(str(value).strip().lower(), [str(choice) for choice in slot.choices], 1, 0.6)
-        hint = f"One of {choices}." + (f' Did you mean "{near[0]}"?' if near else "")
-        shown = dumps(value, ensure_ascii=False)[:60]
-        return "type-mismatch", f"{what} cannot be {shown}.", hint
-
-    def describe(self, node: Any) -> str:
-        """A value in the words of ACCEPTS."""
-        kind = type(node)
-        if kind in SCALARS:
-            return type_name(node)
-        if kind is list or kind is Array:
-            return "array"
-        if kind is Object:
-            return "object"
-        if kind is Call:
-            return self._describe_call(node.name)
-        if kind is Ref:
-            target = self.program.table.get(node.name)
-            return "unknown" if target is None else "reference"
-        if kind is Operation:
-            if node.kind == "BinOp" and node.text in ("-", "*", "/", "%"):
-                return "number expression"
-            if node.text in CONDITIONS and node.kind in ("BinOp", "UnaryOp"):
-                return "condition"
-            if node.text == "+":
-                return "text or number"
-            return "number expression" if node.kind == "UnaryOp" else "unknown"
-        return "unknown"
-
-    def _describe_call(self, name: str) -> str:
-        if name == "Action":
-            return "action"
-        if name in ACTION_STEPS:
-            return "step"
-        if name in NUMERIC:
-            return "number expression"
-        if name in LISTS:
-            return "list"
-        return "unknown" if name in BUILTINS or name in STATEMENT_CALLS else "component"
-
     # Where to go from here
-
-    def _branches(self, node: Any) -> bool:
-        """True for an expression whose value is that of one of its parts."""
-        return type(node) is Operation and (node.kind == "Ternary" or node.text in ("&&", "||"))
 
     def _follow(self, task: Task, slot: Slot) -> None:
         """The value a reference stands for, against the slot the reference stands in."""
@@ -216,7 +105,7 @@ class Checker:
                 self.note(task, "wrong-component", message, "Show a component that uses it.")
             return
         node = target.node
-        if not self._branches(node) and (problem := self.misfit(node, slot, task.label)):
+        if not has_branches(node) and (problem := self.fit.misfit(node, slot, task.label)):
             code, message, hint = problem
             self.note(task, code, f"{task.node.name}: {message}", hint)
         elif (target.name, id(slot)) not in self.followed:
@@ -238,7 +127,7 @@ class Checker:
             self._object(task, slot)
         elif kind is Operation:
             parts = len(node.parts)
-            slots: list[Slot | None] = [slot if self._branches(node) else None] * parts
+            slots: list[Slot | None] = [slot if has_branches(node) else None] * parts
             if node.text != "||":
                 slots[0] = None
             self._add(task, node.parts, slots, [task.label] * parts)
@@ -252,7 +141,7 @@ class Checker:
 
     def _items(self, task: Task, items: list[Any], slot: Slot | None) -> None:
         if slot is not None and slot.kind == "union":
-            slot = next((option for option in slot.options if self.fits(task.node, option)), None)
+            slot = next((option for option in slot.options if self.fit.fits(task.node, option)), None)
         if task.here and len(items) > MAX_ITEMS:
             self.note(task, "too-many", f"{task.label} has {len(items)} items.", f"At most {MAX_ITEMS}: show less.")
         inner = slot.items if slot is not None and slot.kind == "array" else None
@@ -272,7 +161,7 @@ class Checker:
         if task.here:
             self._keys(task, entries)
         if slot is not None and slot.kind == "union":
-            slot = next((option for option in slot.options if self.fits(task.node, option)), None)
+            slot = next((option for option in slot.options if self.fit.fits(task.node, option)), None)
         fields = slot.fields if slot is not None and slot.kind == "object" else {}
         if slot is not None and slot.kind == "object":
             self._fields(task, slot, dict(entries))
@@ -374,10 +263,3 @@ class Checker:
                 break
             node = self.program.table[node.name].node
         return node
-
-
-def _wanted(slot: Slot) -> str:
-    """What a slot takes, cut short where it takes many components."""
-    if slot.kind != "component" or len(slot.components) <= 10:
-        return slot.signature()
-    return ", ".join(slot.components[:10]) + f" or one of {len(slot.components) - 10} other components"
