@@ -7,7 +7,7 @@ from bisect import bisect_right
 
 from .cleaning import SPACE
 from .expressions import FIRST, NAME, TYPE
-from .lexer import TOKEN
+from .lexer import TOKEN, string_value
 from .nodes import BUILTINS
 from .program import Program
 from .statements import Statement
@@ -24,6 +24,7 @@ def check_text(program: Program) -> None:
     _fences(program)
     _lines(program)
     _characters(program)
+    _escapes(program)
     for statement in program.statements:
         _oddities(program, statement)
         _rest(program, statement)
@@ -79,9 +80,7 @@ def _characters(program: Program) -> None:
 
 def _character(program: Program, offset: int, text: str) -> None:
     token = bisect_right(program.offsets, offset) - 1
-    last = bisect_right(program.statements, token, key=lambda item: item.start - 2) - 1
-    inside = last >= 0 and token < program.statements[last].stop
-    statement = program.statements[last] if inside else None
+    statement = program.statement_at(token)
     source, shown = program.in_source(offset), text[:20]
     if any(char in QUOTES for char in text):
         hint = 'Write strings with straight double quotes: "text".'
@@ -99,6 +98,15 @@ def _character(program: Program, offset: int, text: str) -> None:
             source=source,
             statement=statement,
         )
+
+
+def _escapes(program: Program) -> None:
+    """Strings that cannot be decoded: they are shown with all their backslashes."""
+    for number, token in enumerate(program.tokens[: len(program.offsets)]):
+        if token[0] == '"' and "\\" in token and string_value(token) == token[1:-1]:
+            message = "This string has an escape the language does not know, or a raw line break beside escapes."
+            hint = 'Escapes are \\n \\t \\" \\\\ \\/ \\b \\f \\r \\uXXXX; a line break is written \\n.'
+            program.note("bad-escape", message, hint, token=number, statement=program.statement_at(number))
 
 
 def _oddities(program: Program, statement: Statement) -> None:

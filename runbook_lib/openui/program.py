@@ -59,6 +59,11 @@ class Program:
                     return number
         return statement.stop - 1
 
+    def statement_at(self, token: int) -> Statement | None:
+        """The statement a token belongs to."""
+        index = bisect_right(self.statements, token, key=lambda item: item.start - 2) - 1
+        return self.statements[index] if index >= 0 and token < self.statements[index].stop else None
+
     def in_source(self, offset: int) -> int:
         """Where in the answer a character of `text` stands."""
         offset += self.lead

@@ -100,6 +100,8 @@ CASES = {
     "deep": ("root = Stack([a])\na = " + "Card([" * 60 + "])" * 60, "too-deep", 2),
     "wrong case": ('root = stack([a])\na = TextContent("x")', "bad-call", 1),
     "empty": ("", "no-statement", 1),
+    "unknown escape": ('root = Stack([a])\na = TextContent("\\q")', "bad-escape", 2),
+    "dashes of a list": ('root = Stack([a])\n- a = TextContent("x")', "not-a-statement", 2),
 }  # fmt: skip
 
 
