@@ -201,3 +201,17 @@ def test_command_reads_postgres(run):
             assert printed["sizes"]["write_rows"] == inspect(saver, "t").sizes.write_rows > 0
     except PostgresUnavailable as reason:
         pytest.skip(str(reason))
+
+
+def test_the_room_offers_what_it_lists_and_the_command_loads_nothing_heavy():
+    import subprocess
+    import sys
+
+    import runbook_lib.checkpoints as room
+
+    assert sorted(room.__all__) == room.__all__
+    assert all(getattr(room, name) is not None for name in room.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = room.nothing
+    script = "import sys, runbook_lib.checkpoints.command; sys.exit('langgraph' in ' '.join(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
