@@ -58,3 +58,33 @@ def test_a_catalog_from_json_schema_gives_the_same_results():
         program = PROGRAMS[truth["id"]]
         got = shape(parse(program["source"], catalogs[program["catalog"]]).as_dict())
         assert same(truth["result"], got), truth["id"]
+
+
+STREAMED = {
+    "a ternary over several lines": 'root = Stack([t])\nt = $s\n\n  ? TextContent("y")\n  : TextContent("n")\nu = [t]',
+    "comments": 'root = Stack([a]) // main\n# text /\na = TextContent("a // b # c" /* x */)\nb = 4 / 2 // half\n// end',
+    "fences": 'It\'s "ready":\n```openui\nroot = Stack([a])\n```\nand\n```\na = TextContent("``` no")\n```\nBye.',
+    "brackets over lines": 'root = Stack([\n  a, // first\n\n  Card([\n    a\n  ])\n])\na = TextContent("line\nbreak")\n',
+    "escapes at the end of a chunk": 'root = Stack([a])\na = TextContent("x\\\\\\"y\\n", \'small\\\'\')\n$n = "\\u00e9"',
+    "blanks": "\n\n  root = Stack([]) \t\n \u00a0\n\n  a = 1  \n \n",
+}
+
+
+@pytest.mark.parametrize("name", STREAMED)
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_a_stream_ends_where_the_whole_program_does(name, size):
+    source = STREAMED[name]
+    parser = StreamingParser("general")
+    for at in range(0, len(source), size):
+        parser.push(source[at : at + size]).as_dict()
+    assert parser.result().as_dict() == parse(source, "general").as_dict()
+    assert parser.result().root is not None
+
+
+def test_what_is_reached_through_a_finished_statement_is_not_orphaned():
+    parser = StreamingParser("general")
+    for line in ("root = Stack([a])\n", "a = Card([b])\n", 'b = TextContent("x")\n', 'c = TextContent("y")\n'):
+        result = parser.push(line)
+        result.as_dict()
+    assert result.meta["orphaned"] == ["c"]
+    assert parser.push("d = 1").meta["orphaned"] == ["c", "d"]
