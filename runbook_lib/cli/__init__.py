@@ -4,6 +4,8 @@ To add a verb: write `def verb(...) -> None` with typer options in a module that
 top (heavy imports go inside the function), and add a line `app.command("verb", rich_help_panel=MORE)(verb)`.
 """
 
+import os
+
 import typer
 
 from runbook_lib.cli._lab import lab
@@ -12,6 +14,7 @@ from runbook_lib.cli._refresh import refresh
 from runbook_lib.cli._serve import serve
 from runbook_lib.cli._setup import setup
 from runbook_lib.cli._tests import run_tests
+from runbook_lib.openui.command import validate_command
 
 __all__ = ["app", "main"]
 
@@ -24,6 +27,7 @@ Start with [bold]runbook lab[/bold] and run the cells of the first notebook from
 """
 PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 START = "The three commands you need"
+USE = "The tools, without the tutorial"
 MORE = "When you change something"
 
 app = typer.Typer(
@@ -39,11 +43,14 @@ app = typer.Typer(
 app.command("lab", rich_help_panel=START)(lab)
 app.command("test", rich_help_panel=START, context_settings=PASS_ON)(run_tests)
 app.command("setup", rich_help_panel=START)(setup)
-app.command("serve", rich_help_panel=MORE)(serve)
+app.command("serve", rich_help_panel=USE)(serve)
+app.command("validate", rich_help_panel=USE)(validate_command)
 app.command("refresh", rich_help_panel=MORE)(refresh)
 app.command("lock", rich_help_panel=MORE)(lock)
 
 
 def main() -> None:
     """Run the command line; the `runbook` console script calls this."""
+    # Without bytecode each kernel and server compiles its imports again, which takes longer than the notebook.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     app(prog_name="runbook")
