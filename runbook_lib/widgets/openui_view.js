@@ -198,7 +198,7 @@ function explain(view, program, drawn) {
   if (drawn) return ["", false];
   if (view.isRefused) return [`Not drawn: ${view.model.get("_refused")}`, true];
   if (view.fault) return [view.fault, true];
-  if (!program.trim()) return ["No program yet.", false];
+  if (!program.trim()) return ["Nothing to draw yet.", false];
   if (!view.port) return ["Loading the components …", false];
   if (view.model.get("streaming")) return ["Waiting for the first component …", false];
   return view.problems.length ? [`Nothing to draw: ${view.problems[0]}`, true] : ["Drawing …", false];

@@ -24,6 +24,7 @@ from runbook_lib.widgets.event_stream import EventStreamView
 from runbook_lib.widgets.openui_view import Action, OpenUIView, shown_text
 
 _HERE = Path(__file__).parent
+GRACE_SECONDS = 1.0
 Agent = CompiledStateGraph[Any, Any, Any, Any]
 
 
@@ -99,6 +100,7 @@ class AgentPlayground(VBox):  # type: ignore[misc]
         self.turns: list[Turn] = []
         self.ui, self.events, self._talk = OpenUIView(), EventStreamView(), _Conversation()
         self._cancel, self._loop = asyncio.Event(), _running_loop()
+        self._reading: asyncio.Task[EventStreamView] | None = None
         self._talk.on_msg(self._receive)
         self.ui.on_action(self._act)
         self._talk.layout, self.ui.layout = Layout(flex="2 1 320px"), Layout(flex="3 1 420px")
@@ -106,7 +108,7 @@ class AgentPlayground(VBox):  # type: ignore[misc]
             [self._talk, self.ui], layout=Layout(flex_flow="row wrap", align_items="flex-start", grid_gap="8px")
         )
         below = Accordion([self.events], titles=("Events of this turn",), selected_index=0)
-        super().__init__([above, below])
+        super().__init__([above, below], layout=Layout(grid_gap="8px"))
 
     async def ask(self, text: str) -> None:
         """Send a message; returns when the turn is over, or waits for a decision.
@@ -142,7 +144,13 @@ class AgentPlayground(VBox):  # type: ignore[misc]
     def stop(self) -> None:
         """Interrupt the running turn; what has arrived stays."""
         if self._loop:
-            self._loop.call_soon_threadsafe(self._cancel.set)
+            self._loop.call_soon_threadsafe(self._stop)
+
+    def _stop(self) -> None:
+        """Ask the run to end; one that does not (a cancellation can get lost in a model's start) is cut off."""
+        self._cancel.set()
+        if self._loop and self._reading:
+            self._loop.call_later(GRACE_SECONDS, self._reading.cancel)
 
     def show(self, turn: int) -> None:
         """Put the answer of an earlier turn on screen."""
@@ -155,7 +163,11 @@ class AgentPlayground(VBox):  # type: ignore[misc]
         config: Any = {"configurable": {"thread_id": self.thread_id}}
         try:
             run = arun_events(self._agent, input, config, cancel=self._cancel)
-            await self.events.follow(self.ui.passing(self._noted(run, turn)))
+            self._reading = asyncio.create_task(self.events.follow(self.ui.passing(self._noted(run, turn))))
+            await self._reading
+        except asyncio.CancelledError:
+            if not self._cancel.is_set():
+                raise
         except Exception as error:
             turn.status, turn.error = "failed", f"{type(error).__name__}: {error}"
         finally:

@@ -142,6 +142,26 @@ def test_a_run_is_stopped_and_what_arrived_stays() -> None:
     assert repr(playground).endswith("stopped")
 
 
+def test_a_run_that_does_not_end_when_asked_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def deaf(*_: Any, **__: Any) -> Any:
+        yield {"type": "RUN_STARTED"}
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr("runbook_lib.widgets.playground.arun_events", deaf)
+    monkeypatch.setattr("runbook_lib.widgets.playground.GRACE_SECONDS", 0.01)
+    playground = AgentPlayground(agent([say(PROGRAM)]))
+
+    async def stop_at_once() -> None:
+        asking = asyncio.create_task(playground.ask("Weather?"))
+        while not playground._reading:
+            await asyncio.sleep(0)
+        playground.stop()
+        await asking
+
+    asyncio.run(asyncio.wait_for(stop_at_once(), 30))
+    assert playground.turns[0].status == "stopped"
+
+
 def test_a_failing_run_is_shown_in_place_and_can_go_on() -> None:
     answers = iter([http_error(500), say(PROGRAM)])
     playground = run(AgentPlayground(agent(lambda _: next(answers))), "Weather?")
