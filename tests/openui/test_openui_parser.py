@@ -62,7 +62,7 @@ def test_a_catalog_from_json_schema_gives_the_same_results():
 
 STREAMED = {
     "a ternary over several lines": 'root = Stack([t])\nt = $s\n\n  ? TextContent("y")\n  : TextContent("n")\nu = [t]',
-    "comments": 'root = Stack([a]) // main\n# text /\na = TextContent("a // b # c")\nb = 4 / 2 // half\n// end',
+    "comments": 'root = Stack([a]) // main\n# text /\na = TextContent("a // b # c")\nb = 4 / 2 // half\n//',
     "fences": 'It\'s:\n```openui\nroot = Stack([a])\n```\nand\n```\na = TextContent("``` no")\n```\nBye.',
     "brackets over lines": 'root = Stack([\n  a, // first\n\n  Card([\n    a\n  ])\n])\na = TextContent("line\nbreak")\n',
     "escapes at the end of a chunk": 'root = Stack([a])\na = TextContent("x\\\\\\"y\\n", \'small\\\'\')\n$n = "\\u00e9"',
