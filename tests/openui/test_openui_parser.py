@@ -64,8 +64,8 @@ STREAMED = {
     "a ternary over several lines": 'root = Stack([t])\nt = $s\n\n  ? TextContent("y")\n  : TextContent("n")\nu = [t]',
     "comments": 'root = Stack([a]) // main\n# text /\na = TextContent("a // b # c")\nb = 4 / 2 // half\n//',
     "fences": 'It\'s:\n```openui\nroot = Stack([a])\n```\nand\n```\na = TextContent("``` no")\n```\nBye.',
-    "brackets over lines": 'root = Stack([\n  a, // first\n\n  Card([\n    a\n  ])\n])\na = TextContent("line\nbreak")\n',
-    "escapes at the end of a chunk": 'root = Stack([a])\na = TextContent("x\\\\\\"y\\n", \'small\\\'\')\n$n = "\\u00e9"',
+    "brackets": 'root = Stack([\n  a, // first\n\n  Card([\n    a\n  ])\n])\na = TextContent("line\nbreak")\n',
+    "escapes": 'root = Stack([a])\na = TextContent("x\\\\\\"y\\n", \'small\\\'\')\n$n = "\\u00e9"',
     "blanks": "\n\n  root = Stack([]) \t\n \u00a0\n\n  a = 1  \n \n",
 }
 
