@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from string import ascii_lowercase
 from typing import Any
 
 from ._intent import COMPANIES
@@ -72,9 +73,11 @@ def help_card(message: str, missing: Sequence[str] = ()) -> str:
         "Search the web for delta channels",
     ]
     hint = "Ask about the weather, a stock price, or a topic to search."
-    items = [component("FollowUpItem", idea) for idea in ideas]
+    asked = [Expression(f"Action([@ToAssistant({literal(idea)})])") for idea in ideas]
+    buttons = [component("Button", idea, action) for idea, action in zip(ideas, asked, strict=True)]
     header = ("header", component("CardHeader", "How can I help?", hint))
-    return _program([[header, ("heard", component("TextContent", said)), ("ideas", component("FollowUpBlock", items))]])
+    choice = component("Buttons", buttons, "column")
+    return _program([[header, ("heard", component("TextContent", said)), ("ideas", choice)]])
 
 
 def _program(cards: Sequence[Card]) -> str:
@@ -123,15 +126,18 @@ def _stock(value: dict[str, Any]) -> Card:
 def _search(value: dict[str, Any]) -> Card:
     results = value.get("results")
     found = [entry for entry in results if isinstance(entry, dict)] if isinstance(results, list) else []
-    items = [
-        component("ListItem", _get(entry, "title"), f"{_get(entry, 'snippet')} ({_get(entry, 'url')})")
-        for entry in found
-    ]
     header = ("header", component("TextContent", f"Results for {_get(value, 'query')}", "large-heavy"))
-    if not items:
+    if not found:
         return [header, ("results", component("TextContent", "Nothing was found."))]
+    lines = []
+    for letter, entry in zip(ascii_lowercase, found, strict=False):
+        text = f"{_get(entry, 'snippet')} ({_get(entry, 'url')})"
+        lines += [
+            (f"title_{letter}", component("TextContent", _get(entry, "title"), "small-heavy")),
+            (f"text_{letter}", component("TextContent", text)),
+        ]
     source = [("source", component("TextContent", "Demo data", "small"))] if value.get("demo") else []
-    return [header, ("results", component("ListBlock", items)), *source]
+    return [header, *lines, *source]
 
 
 def _other(value: dict[str, Any]) -> Card:

@@ -6,8 +6,9 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from runbook_lib import deep_agent
-from runbook_lib.deep_agent import TOOLS, build_agent, captured_middleware, record_hooks, tool_names
+from runbook_lib.deep_agent import PROMPT_PATH, TOOLS, build_agent, captured_middleware, record_hooks, tool_names
 from runbook_lib.model import call, chat_model, say
+from runbook_lib.openui import Catalog, validate
 
 
 def ask(text):
@@ -112,3 +113,14 @@ def test_a_thread_remembers_the_turn_before():
     agent.invoke(ask("weather in Seoul"), config)
     answer = agent.invoke({"messages": [{"role": "user", "content": "what about Busan?", "id": "user-2"}]}, config)
     assert "Busan" in answer["messages"][-1].text
+
+
+def test_the_prompt_teaches_the_catalog_as_it_is():
+    """`system-prompt.txt` begins with the section that the catalog generates; when this fails, write it anew."""
+    section = Catalog.load("general").prompt(["Stack", "Card", "TextContent", "EntityList"])
+    assert PROMPT_PATH.read_text(encoding="utf-8").startswith(section)
+
+
+def test_the_answers_of_the_offline_assistant_are_what_the_prompt_asks_for():
+    state = build_agent().invoke(ask("Weather in Lima, AAPL price, and search the web for delta channels"))
+    assert validate(state["messages"][-1].text).findings == ()

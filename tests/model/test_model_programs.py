@@ -13,6 +13,7 @@ from model_conversations import TOOLS, Talk, demo
 from node_env import node_packages
 
 from runbook_lib.model._program import literal
+from runbook_lib.openui import validate
 
 HERE = Path(__file__).parent
 HOSTILE = [
@@ -113,6 +114,12 @@ def test_lang_core_accepts_every_program(sources: list[str]) -> None:
     texts = json.dumps([result["root"] for result in results])
     for text in HOSTILE:
         assert json.dumps(text.strip())[1:-1] in texts, f"{text!r} was not shown as it is"
+
+
+def test_the_validator_finds_nothing_but_the_hostile_texts_that_a_program_quotes(sources: list[str]) -> None:
+    found = [finding for source in sources for finding in validate(source).findings]
+    assert [finding for finding in found if finding.code not in ("raw-html", "unsafe-url")] == []
+    assert found, "hostile texts were asked about: the validator has to notice them"
 
 
 def test_every_program_has_its_root_first_and_its_texts_quoted(sources: list[str]) -> None:
