@@ -366,7 +366,8 @@ function inFrame(secret) {
   }
 
   function onError(errors) {
-    state.problems = errors.map(({ message, hint }) => [message, hint].filter(Boolean).join(" "));
+    const brief = (text) => String(text ?? "").replace(/\s*Available components:.*$/s, "").replace(/\.$/, "");
+    state.problems = errors.map(({ message, hint }) => [brief(message), brief(hint)].filter(Boolean).join(". "));
     report();
   }
 
