@@ -8,6 +8,7 @@ import os
 
 import typer
 
+from runbook_lib.checkpoints.command import inspect
 from runbook_lib.cli._lab import lab
 from runbook_lib.cli._lock import lock
 from runbook_lib.cli._refresh import refresh
@@ -45,6 +46,7 @@ app.command("test", rich_help_panel=START, context_settings=PASS_ON)(run_tests)
 app.command("setup", rich_help_panel=START)(setup)
 app.command("serve", rich_help_panel=USE)(serve)
 app.command("validate", rich_help_panel=USE)(validate_command)
+app.command("inspect", rich_help_panel=USE)(inspect)
 app.command("refresh", rich_help_panel=MORE)(refresh)
 app.command("lock", rich_help_panel=MORE)(lock)
 
