@@ -119,8 +119,7 @@ class AgentPlayground(VBox):  # type: ignore[misc]
         if not text.strip():
             raise ValueError("The message is empty: write what the agent should do.")
         self.turns.append(Turn(text))
-        self._talk.shown = len(self.turns) - 1
-        self.events.events, self.ui.program = [], ""
+        self.events.events = []
         await self._run({"messages": [HumanMessage(text, id=str(uuid4()))]})
 
     async def decide(self, *decisions: Any) -> None:
@@ -159,6 +158,7 @@ class AgentPlayground(VBox):  # type: ignore[misc]
     async def _run(self, input: Any) -> None:
         turn, self._cancel, self._loop = self.turns[-1], asyncio.Event(), asyncio.get_running_loop()
         turn.status, turn.error, turn.questions, self._talk.note = "running", "", [], ""
+        self.show(len(self.turns) - 1)
         self._publish()
         config: Any = {"configurable": {"thread_id": self.thread_id}}
         try:
@@ -184,6 +184,9 @@ class AgentPlayground(VBox):  # type: ignore[misc]
     def _publish(self) -> None:
         self._talk.turns = [{**asdict(turn), "calls": list(turn.calls.values())} for turn in self.turns]
 
+    def _is_running(self) -> bool:
+        return bool(self.turns) and self.turns[-1].status == "running"
+
     def _refuse_while(self, *statuses: str) -> None:
         if self.turns and self.turns[-1].status in statuses:
             raise RuntimeError("The last turn is not over: wait for it, stop it, or decide what it asks.")
@@ -201,7 +204,7 @@ class AgentPlayground(VBox):  # type: ignore[misc]
                 self._start(self.retry())
             case {"kind": "stop"}:
                 self.stop()
-            case {"kind": "show", "turn": int(turn)} if 0 <= turn < len(self.turns):
+            case {"kind": "show", "turn": int(turn)} if 0 <= turn < len(self.turns) and not self._is_running():
                 self.show(turn)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:

@@ -104,6 +104,16 @@ def test_a_tool_waits_for_a_decision(decision: str, ran: bool) -> None:
     assert playground.ui.program == PROGRAM
 
 
+def test_looking_at_an_earlier_answer_meanwhile_changes_nothing() -> None:
+    script = [say("one"), call("get_weather", city="Seoul"), say(PROGRAM)]
+    playground = run(AgentPlayground(agent(script, interrupt_on=APPROVED)), "First", "Weather?")
+    click(playground, {"kind": "show", "turn": 0})
+    assert playground.ui.program == "one"
+    click(playground, {"kind": "decide", "decisions": ["approve"]})
+    assert [turn.answer for turn in playground.turns] == ["one", PROGRAM]
+    assert playground._talk.shown == 1
+
+
 def test_two_calls_take_two_decisions() -> None:
     both = call("get_weather", city="Seoul") + call("get_weather", city="Tokyo")
     playground = run(AgentPlayground(agent([both, say(PROGRAM)], interrupt_on=APPROVED)), "Both?")
