@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from .nodes import ACTION_STEPS, BUILTINS, STATEMENT_CALLS, Array, Call, Object, Operation, Ref, StateRef
+from .nodes import ACTION_STEPS, BUILTINS, STATEMENT_CALLS, Call, Object, Operation, Ref, StateRef
 
 if TYPE_CHECKING:
     from .check_values import Checker, Task
@@ -99,13 +99,12 @@ def _each(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
 
 def _action(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
     steps = args[0]
-    if type(steps) is list and not steps:
-        yield "This action does nothing: its list of steps is empty."
-        return
-    if type(steps) not in (list, Array):
+    if not isinstance(steps, list):
         yield "Action takes a list of steps."
         return
-    for step in steps if type(steps) is list else steps.items:
+    if not steps:
+        yield "This action does nothing: its list of steps is empty."
+    for step in steps:
         if type(step) is Operation and (step.kind == "Ternary" or step.text == "&&"):
             continue
         if not (type(step) is Call and step.name in ACTION_STEPS):

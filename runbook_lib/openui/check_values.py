@@ -15,7 +15,7 @@ from typing import Any
 from .check_calls import check_call
 from .conform import KINDS
 from .fit import Fit, has_branches
-from .nodes import BUILTINS, SCALARS, Array, Call, Object, Operation, Ref, StateRef
+from .nodes import BUILTINS, SCALARS, Call, Object, Operation, Ref, StateRef
 from .program import Program
 from .safety import address_problem, text_problems
 from .slots import MISSING, Slot
@@ -121,8 +121,8 @@ class Checker:
         elif kind is Call:
             if task.here or node.name == "Each":
                 self._call(task, slot)
-        elif kind is list or kind is Array:
-            self._items(task, node if kind is list else node.items, slot)
+        elif isinstance(node, list):
+            self._items(task, node, slot)
         elif kind is Object:
             self._object(task, slot)
         elif kind is Operation:

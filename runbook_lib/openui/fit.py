@@ -7,7 +7,7 @@ from json import dumps
 from typing import Any
 
 from .conform import one_of, type_name
-from .nodes import ACTION_STEPS, BUILTINS, LISTS, NUMERIC, SCALARS, STATEMENT_CALLS, Array, Call, Object, Operation, Ref
+from .nodes import ACTION_STEPS, BUILTINS, LISTS, NUMERIC, SCALARS, STATEMENT_CALLS, Call, Object, Operation, Ref
 from .program import Program
 from .slots import Slot
 
@@ -81,7 +81,7 @@ class Fit:
         kind = type(node)
         if kind in SCALARS:
             return type_name(node)
-        if kind is list or kind is Array:
+        if isinstance(node, list):
             return "array"
         if kind is Object:
             return "object"

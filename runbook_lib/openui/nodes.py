@@ -7,7 +7,7 @@ statement.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 NUMERIC = frozenset(("Count", "Sum", "Avg", "Min", "Max", "Round", "Abs", "Floor", "Ceil"))
@@ -42,13 +42,10 @@ class Ref:
         self.name, self.at = name, at
 
 
-class StateRef:
+class StateRef(Ref):
     """A use of a `$variable`."""
 
-    __slots__ = ("at", "name")
-
-    def __init__(self, name: str, at: int) -> None:
-        self.name, self.at = name, at
+    __slots__ = ()
 
 
 class Call:
@@ -61,13 +58,14 @@ class Call:
         self.args: list[Any] = []
 
 
-class Array:
+class Array(list[Any]):
     """`[...]` with something in it that is not a plain value."""
 
-    __slots__ = ("at", "items")
+    __slots__ = ("at",)
 
     def __init__(self, items: list[Any], at: int) -> None:
-        self.items, self.at = items, at
+        super().__init__(items)
+        self.at = at
 
 
 class Object:
@@ -89,18 +87,16 @@ class Operation:
         self.kind, self.text, self.parts, self.at = kind, text, parts, at
 
 
-def children(node: Any) -> list[Any] | tuple[Any, ...]:
+def children(node: Any) -> Sequence[Any]:
     """The nodes directly inside `node`."""
+    if isinstance(node, list):
+        return node
     kind = type(node)
     if kind is Call:
         return node.args  # type: ignore[no-any-return]
-    if kind is Array:
-        return node.items  # type: ignore[no-any-return]
     if kind is Object:
         return [value for _, value in node.entries]
-    if kind is Operation:
-        return node.parts  # type: ignore[no-any-return]
-    return node if kind is list else ()
+    return node.parts if kind is Operation else ()
 
 
 def walk(node: Any) -> Iterator[Any]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from .conform import is_element
 from .entries import TooLarge, issues, reached
-from .frames import RAW, tagged
 from .nodes import BUILTINS, STATEMENT_CALLS, Call, StateRef, walk
 from .statements import Statement
 from .tree import Builder
+from .values import RAW, tagged
 
 LIMIT = (
     "The program is too deeply nested, or expands to more than lists of references should. "

@@ -1,6 +1,6 @@
 """Statements to a tree: references expanded, positional arguments named, values checked.
 
-One explicit stack of frames replaces recursion. What a statement comes to is remembered as an `Entry` and
+A stack of generators replaces recursion (see `values`). What a statement comes to is remembered as an `Entry` and
 shared by all its uses, which is what makes doubling references and streaming cheap. A statement in a
 cycle is the exception: it means something else at each place it is reached from, and is rebuilt there,
 within a budget.
@@ -9,26 +9,16 @@ within a budget.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import GeneratorType
 from typing import Any
 
 from .catalogs import Catalog
 from .entries import MAX_DEPTH, MAX_NODES, Entry, TooLarge
-from .frames import (
-    EXPRESSION,
-    NEVER,
-    NO_SCOPE,
-    RAW,
-    VALUE,
-    ElementFrame,
-    Frame,
-    ListFrame,
-    RecordFrame,
-    SyntaxFrame,
-    UseFrame,
-    syntax_of,
-)
 from .nodes import BUILTINS, RESERVED, SCALARS, Array, Call, Object, Operation, Ref, StateRef
 from .statements import Statement
+from .values import EXPRESSION, NO_SCOPE, RAW, VALUE, Work, array, element, record, syntax, syntax_of, tagged
+
+NEVER = 1 << 60
 
 
 class Builder:
@@ -83,28 +73,31 @@ class Builder:
 
     def build(self, node: Any, mode: int = VALUE) -> Any:
         """The value of one expression. Raises TooLarge."""
-        if type(node) in SCALARS:
-            return node if mode == VALUE else syntax_of(node)
-        stack: list[Frame] = [Frame(node, (node,), mode)]
+        stack: list[Work] = []
         self.level = 1
-        while True:
-            frame = stack[-1]
-            inner = frame.run(self)
-            if inner is None:
+        value = self._open(node, mode, NO_SCOPE)
+        while stack or type(value) is GeneratorType:
+            if type(value) is GeneratorType:
+                self._deeper()
+                stack.append(value)
+                value = None
+            try:
+                wanted = stack[-1].send(value)
+            except StopIteration as finished:
                 stack.pop()
-                value = frame.close()
-                self.level = len(stack)
-                if not stack:
-                    return value
-                stack[-1].take(frame.node, value)
-                continue
-            stack.append(inner)
-            self.size += 1
-            self.level = len(stack)
-            if self.level > self.deepest:
-                self.deepest = self.level
-            if self.size > MAX_NODES or self.level > MAX_DEPTH:
-                raise TooLarge
+                self.level -= 1
+                value = finished.value
+            else:
+                value = self._open(*wanted)
+        return value
+
+    def _deeper(self) -> None:
+        self.size += 1
+        self.level += 1
+        if self.level > self.deepest:
+            self.deepest = self.level
+        if self.size > MAX_NODES or self.level > MAX_DEPTH:
+            raise TooLarge
 
     def report(self, code: str, component: str, path: str, message: str) -> None:
         """Record an error at the statement being built."""
@@ -119,98 +112,86 @@ class Builder:
         if entry.noisy:
             self.entry.noisy = True
 
-    def open(self, frame: Frame, node: Any, kind: type) -> Frame | None:
-        """A frame for a node that is no plain value, or None if its value could be handed over at once."""
+    def _open(self, node: Any, mode: int, scope: frozenset[str]) -> Any:
+        """The value of a node where it can be had at once, else the generator that will build it."""
+        kind = type(node)
+        if kind in SCALARS:
+            return node if mode == VALUE else syntax_of(node)
         if kind is Ref:
-            return self._reference(frame, node)
+            return self._reference(node.name, mode, scope)
         if kind is StateRef:
-            frame.take(node, {"k": "StateRef", "n": node.name})
-            return None
-        if frame.mode != VALUE:
-            return self._syntax(node, kind, frame.mode, frame.scope)
+            return {"k": "StateRef", "n": node.name}
+        if mode != VALUE:
+            return syntax(self, node, mode, scope)
         if kind is Call:
-            return self._call(frame, node)
+            return self._call(node)
         if kind is Array:
-            return ListFrame(node)
+            return array(node)
         if kind is Object:
-            return RecordFrame(node)
+            return record(node)
         if kind is Operation:
-            return self._syntax(node, kind, EXPRESSION, NO_SCOPE)
+            return syntax(self, node, EXPRESSION, NO_SCOPE)
         self.size += len(node)
-        frame.take(node, node)
-        return None
+        return node
 
-    def _call(self, frame: Frame, node: Call) -> Frame | None:
+    def _call(self, node: Call) -> Work | None:
         name = node.name
-        component = self.components.get(name)
         if name in BUILTINS:
-            return self._syntax(node, Call, EXPRESSION, NO_SCOPE)
+            return syntax(self, node, EXPRESSION, NO_SCOPE)
         if name in RESERVED:
             message = f"{name}(...) has to be a statement of its own: name = {name}(...)"
             self.report("inline-reserved", name, "", message)
-        elif component is not None:
-            return ElementFrame(self, node, component)
+        elif name in self.components:
+            return element(self, node, self.components[name])
         else:
-            self._unknown(name)
-        frame.take(node, None)
+            self.unknown(name)
         return None
 
-    def _unknown(self, name: str) -> None:
+    def unknown(self, name: str) -> None:
+        """Record the call of something that is not there."""
         message = f"{name} is neither a component of the catalog nor a built-in"
         self.report("unknown-component", name, "", message)
 
-    def _reference(self, frame: Frame, ref: Ref) -> Frame | None:
-        """Hand the frame what a name stands for, or open the statement it names."""
-        name, mode = ref.name, frame.mode
-        if mode == RAW or name in frame.scope:
-            frame.take(ref, {"k": "Ref", "n": name})
-            return None
+    def _reference(self, name: str, mode: int, scope: frozenset[str]) -> Any:
+        """What a name stands for, or the generator that builds the statement it names."""
+        if mode == RAW or name in scope:
+            return {"k": "Ref", "n": name}
         target = self.statements.get(name)
         if target is None or name in self.levels:
             self.lowest = min(self.lowest, self.levels.get(name, NEVER))
             self.entry.log.append(name)
             self.entry.noisy = True
-            frame.take(ref, None if mode == VALUE else {"k": "Ph", "n": name})
-            return None
+            return None if mode == VALUE else {"k": "Ph", "n": name}
         entry = self.memory[mode, self.partial].get(name)
         if entry is None:
             node = target.node
             if type(node) is not Call or node.name not in RESERVED:
-                return UseFrame(self, ref, node, mode)
+                return self._statement(name, node, mode)
             called = "mutation" if node.name == "Mutation" else "query"
             entry = Entry(name, {"k": "RuntimeRef", "n": name, "refType": called})
             self.remember(entry, mode)
         self.use(entry)
         self.size += entry.size
-        if self.level + entry.depth > self.deepest:
-            self.deepest = self.level + entry.depth
+        self.deepest = max(self.deepest, self.level + entry.depth)
         if self.size > MAX_NODES or self.deepest > MAX_DEPTH:
             raise TooLarge
-        frame.take(ref, entry.value)
-        return None
+        return entry.value
 
-    def _syntax(self, node: Any, kind: type, mode: int, scope: frozenset[str]) -> Frame:
-        """A frame that keeps a node as syntax."""
-        if kind is Operation:
-            return SyntaxFrame(node, node.parts, mode, scope)
-        if kind is Object:
-            return SyntaxFrame(node, [value for _, value in node.entries], mode, scope)
-        if kind is not Call:
-            return SyntaxFrame(node, node if kind is list else node.items, mode, scope)
-        if mode == EXPRESSION and node.name == "Each" and len(node.args) >= 3:
-            return self._each(node, mode, scope)
-        frame = SyntaxFrame(node, node.args, mode, scope)
-        if mode == EXPRESSION and node.name not in BUILTINS and node.name not in RESERVED:
-            frame.component = self.components.get(node.name)
-            frame.unknown = None if frame.component else self._unknown
-        return frame
-
-    def _each(self, node: Call, mode: int, scope: frozenset[str]) -> Frame:
-        """`@Each(list, name, template)`: the name stands for itself inside the template."""
-        variable = node.args[1]
-        name = variable.name if type(variable) is Ref else variable
-        if type(name) is not str or not name:
-            return SyntaxFrame(node, node.args, mode, scope)
-        frame = SyntaxFrame(node, [node.args[0], *node.args[2:]], mode, scope | {name})
-        frame.variable = {"k": "Ref", "n": name} if type(variable) is Ref else syntax_of(name)
-        return frame
+    def _statement(self, name: str, node: Any, mode: int) -> Work:
+        """Build a statement, and remember its entry unless a cycle runs through it."""
+        outer, lowest, deepest, level, size = self.entry, self.lowest, self.deepest, self.level, self.size
+        entry = self.entry = Entry(name)
+        self.lowest, self.deepest = NEVER, level
+        self.levels[name] = level
+        value = yield node, mode, NO_SCOPE
+        entry.value = tagged(value, name) if mode == VALUE else value
+        entry.size = self.size - size + 2
+        entry.depth = self.deepest - level + 1
+        del self.levels[name]
+        self.built.add(name)
+        self.entry = outer
+        if self.lowest > level:
+            self.remember(entry, mode)
+        self.use(entry)
+        self.lowest, self.deepest = min(lowest, self.lowest), max(deepest, self.deepest)
+        return entry.value
