@@ -73,23 +73,22 @@ class Builder:
 
     def build(self, node: Any, mode: int = VALUE) -> Any:
         """The value of one expression. Raises TooLarge."""
-        stack: list[Work] = []
         self.level = 1
-        value = self._open(node, mode, NO_SCOPE)
-        while stack or type(value) is GeneratorType:
+        value = self.open(node, mode)
+        stack: list[Work] = []
+        while True:
             if type(value) is GeneratorType:
-                self._deeper()
                 stack.append(value)
                 value = None
+                self._deeper()
+            elif not stack:
+                return value
             try:
-                wanted = stack[-1].send(value)
+                value = stack[-1].send(value)
             except StopIteration as finished:
                 stack.pop()
                 self.level -= 1
                 value = finished.value
-            else:
-                value = self._open(*wanted)
-        return value
 
     def _deeper(self) -> None:
         self.size += 1
@@ -112,7 +111,7 @@ class Builder:
         if entry.noisy:
             self.entry.noisy = True
 
-    def _open(self, node: Any, mode: int, scope: frozenset[str]) -> Any:
+    def open(self, node: Any, mode: int = VALUE, scope: frozenset[str] = NO_SCOPE) -> Any:
         """The value of a node where it can be had at once, else the generator that will build it."""
         kind = type(node)
         if kind in SCALARS:
@@ -126,18 +125,18 @@ class Builder:
         if kind is Call:
             return self._call(node)
         if kind is Array:
-            return array(node)
+            return array(self, node)
         if kind is Object:
-            return record(node)
+            return record(self, node)
         if kind is Operation:
-            return syntax(self, node, EXPRESSION, NO_SCOPE)
+            return syntax(self, node, EXPRESSION)
         self.size += len(node)
         return node
 
     def _call(self, node: Call) -> Work | None:
         name = node.name
         if name in BUILTINS:
-            return syntax(self, node, EXPRESSION, NO_SCOPE)
+            return syntax(self, node, EXPRESSION)
         if name in RESERVED:
             message = f"{name}(...) has to be a statement of its own: name = {name}(...)"
             self.report("inline-reserved", name, "", message)
@@ -172,7 +171,8 @@ class Builder:
             self.remember(entry, mode)
         self.use(entry)
         self.size += entry.size
-        self.deepest = max(self.deepest, self.level + entry.depth)
+        if self.level + entry.depth > self.deepest:
+            self.deepest = self.level + entry.depth
         if self.size > MAX_NODES or self.deepest > MAX_DEPTH:
             raise TooLarge
         return entry.value
@@ -183,7 +183,9 @@ class Builder:
         entry = self.entry = Entry(name)
         self.lowest, self.deepest = NEVER, level
         self.levels[name] = level
-        value = yield node, mode, NO_SCOPE
+        value = self.open(node, mode)
+        if type(value) is GeneratorType:
+            value = yield value
         entry.value = tagged(value, name) if mode == VALUE else value
         entry.size = self.size - size + 2
         entry.depth = self.deepest - level + 1

@@ -1,16 +1,18 @@
 """Syntax to values: a generator for each kind of node.
 
-It yields the children it needs, each as `(node, mode, scope)`, is sent their values, and returns its own.
+It has the builder open each child, yields a child that is a generator itself to get its value, and returns
+its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from .catalogs import Component
 from .conform import INVALID, Element, Inheriting, conform, copy_object, has_dynamic, is_element
-from .nodes import BUILTINS, OPERATIONS, RESERVED, SCALARS, Array, Call, Object, Operation, Ref, children
+from .nodes import BUILTINS, OPERATIONS, RESERVED, Array, Call, Object, Operation, Ref, children
 from .slots import MISSING
 
 if TYPE_CHECKING:
@@ -18,25 +20,29 @@ if TYPE_CHECKING:
 
 VALUE, EXPRESSION, RAW = range(3)  # data; runtime syntax with references expanded; syntax as written
 NO_SCOPE: frozenset[str] = frozenset()
-Work = Generator[tuple[Any, int, frozenset[str]], Any, Any]
+Work = Generator[Any, Any, Any]
 
 
-def array(node: Array) -> Work:
+def array(builder: Builder, node: Array) -> Work:
     """A list; what a reference or a component could not become is left out."""
     items = []
     for child in node:
-        value = yield child, VALUE, NO_SCOPE
+        value = builder.open(child)
+        if type(value) is GeneratorType:
+            value = yield value
         if value is not None or type(child) not in (Ref, Call):
             items.append(value)
     return items
 
 
-def record(node: Object) -> Work:
+def record(builder: Builder, node: Object) -> Work:
     """An object."""
     inherits = any(key == "__proto__" for key, _ in node.entries)
     result: Any = Inheriting() if inherits else {}
     for key, child in node.entries:
-        value = yield child, VALUE, NO_SCOPE
+        value = builder.open(child)
+        if type(value) is GeneratorType:
+            value = yield value
         if key != "__proto__":
             result[key] = value
         elif isinstance(value, dict):
@@ -55,7 +61,9 @@ def element(builder: Builder, node: Call, component: Component) -> Work:
         if kind in slot.types or (kind is str and child in slot.accepts):
             props[slot.name] = child
             continue
-        value = child if kind in SCALARS or kind is list else (yield child, VALUE, NO_SCOPE)
+        value = child if kind is list else builder.open(child)
+        if type(value) is GeneratorType:
+            value = yield value
         checked = conform(value, slot, component.name, "/" + slot.name, builder)
         if checked is not INVALID:
             props[slot.name] = checked
@@ -93,7 +101,7 @@ def _incomplete(builder: Builder, component: Component, props: dict[str, Any]) -
     return incomplete
 
 
-def syntax(builder: Builder, node: Any, mode: int, scope: frozenset[str]) -> Work:
+def syntax(builder: Builder, node: Any, mode: int, scope: frozenset[str] = NO_SCOPE) -> Work:
     """A node that stays syntax, in lang-core's JSON, for the running program."""
     kind = type(node)
     if mode == EXPRESSION and kind is Call and node.name == "Each" and len(node.args) >= 3:
@@ -102,7 +110,8 @@ def syntax(builder: Builder, node: Any, mode: int, scope: frozenset[str]) -> Wor
         scope = scope | {name} if type(name) is str else scope
     parts = []
     for child in children(node):
-        parts.append((yield child, mode, scope))
+        part = builder.open(child, mode, scope)
+        parts.append((yield part) if type(part) is GeneratorType else part)
     if kind is Operation:
         text, names = OPERATIONS[node.kind]
         shape = {"k": node.kind, **dict(zip(names, parts, strict=True))}
