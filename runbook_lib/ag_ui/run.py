@@ -11,7 +11,6 @@ from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig
 from langgraph.errors import GraphDrained
 from langgraph.pregel import Pregel
-from langgraph.stream import AsyncGraphRunStream
 from langgraph.types import Interrupt
 
 from ._messages import Event, json_value, whole_characters
@@ -70,14 +69,13 @@ async def arun_events(
     """
     config, frame = _frame(config, run_id)
     yield _stamped(frame | {"type": "RUN_STARTED"})
-    run = watcher = None
+    run = None
     try:
         with suppress_langchain_beta_warning():
             run = await graph.astream_events(_identified(input), config, version="v3", **_transformers(graph, kwargs))
-        if cancel is not None:
-            watcher = asyncio.create_task(_abort_when(cancel, run))
         open_ends = OpenEnds()
-        async for event in run.extensions["openui"]:
+        events = run.extensions["openui"]
+        async for event in events if cancel is None else _until(cancel, aiter(events)):
             open_ends.follow(event)
             yield event
         if cancel is not None and cancel.is_set():
@@ -91,8 +89,6 @@ async def arun_events(
     except Exception as error:
         yield _failed(error)
     finally:
-        if watcher is not None:
-            watcher.cancel()
         if run is not None:
             await run.abort()
 
@@ -128,9 +124,21 @@ class OpenEnds:
         return [_stamped(end | cancelled.get(end["type"], {})) for end in ends]
 
 
-async def _abort_when(cancel: asyncio.Event, run: AsyncGraphRunStream) -> None:
-    await cancel.wait()
-    await run.abort()
+async def _until(cancel: asyncio.Event, events: AsyncIterator[Event]) -> AsyncIterator[Event]:
+    """The events until `cancel` is set. The wait for the next one, which is what drives the run, is cancelled then."""
+    stop = asyncio.create_task(cancel.wait())
+    try:
+        while True:
+            coming = asyncio.ensure_future(anext(events, None))
+            await asyncio.wait((coming, stop), return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
+                coming.cancel()
+                return
+            if (event := coming.result()) is None:
+                return
+            yield event
+    finally:
+        stop.cancel()
 
 
 def _transformers(graph: Graph, kwargs: dict[str, Any]) -> dict[str, Any]:
