@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from .nodes import ACTION_STEPS, BUILTINS, STATEMENT_CALLS, Call, Object, Operation, Ref, StateRef
+from .nodes import ACTION_STEPS, BUILTINS, LISTS, NUMERIC, STATEMENT_CALLS, Call, Object, Operation, Ref, StateRef
 
 if TYPE_CHECKING:
     from .check_values import Checker, Task
-    from .slots import Slot
 
 ARITY = {
     "Count": (1, 1), "First": (1, 1), "Last": (1, 1), "Sum": (1, 1), "Avg": (1, 1), "Min": (1, 1), "Max": (1, 1),
@@ -33,68 +32,58 @@ USAGE = {
     "Mutation": 'name = Mutation("tool", {argument: value})',
 }
 OPERATORS = ("==", "!=", ">", "<", ">=", "<=", "contains")
+CHOICES = {"Sort": (("asc", "desc"), 'the directions "asc" and "desc"'), "Filter": (OPERATORS, " ".join(OPERATORS))}
+ON_NUMBERS = frozenset({"Round", "Abs", "Floor", "Ceil"})
+ON_LISTS = (NUMERIC | LISTS | {"First", "Last"}) - ON_NUMBERS
+CONSTANT = frozenset({"string", "number", "boolean", "null", "array", "object", "component", "condition"})
 
 
-def check_call(checker: Checker, task: Task, slot: Slot | None) -> None:
+def check_call(checker: Checker, task: Task) -> None:
     """Findings about one call that is not a component of the catalog."""
-    node: Call = task.node
-    name = node.name
+    name, args = task.node.name, task.node.args
     if name not in ARITY:
-        _unknown(checker, task, slot)
+        _unknown(checker, task)
         return
     usage = USAGE.get(name, f"@{name}(list)")
     if name in STATEMENT_CALLS and task.node is not task.statement.node:
         message = f"{name}(...) is only possible as a statement of its own."
         checker.note(task, "inline-reserved", message, usage)
     least, most = ARITY[name]
-    if not least <= len(node.args) <= most:
-        message = f"{name} takes {least if least == most else f'{least} to {most}'} arguments, not {len(node.args)}."
+    if not least <= len(args) <= most:
+        message = f"{name} takes {least if least == most else f'{least} to {most}'} arguments, not {len(args)}."
         checker.note(task, "bad-call", message, usage)
         return
-    for problem in _PROBLEMS.get(name, _no_problems)(checker, task, node.args):
+    for problem in [*_first_argument(checker, name, args[0]), *_further(checker, task, name, args)]:
         checker.note(task, "bad-action" if name in ACTION_STEPS or name == "Action" else "bad-call", problem, usage)
 
 
-def _unknown(checker: Checker, task: Task, slot: Slot | None) -> None:
+def _unknown(checker: Checker, task: Task) -> None:
     name = task.node.name
-    known = [*checker.catalog.components, *sorted(BUILTINS)]
-    if slot is not None and slot.components:
-        known = [*slot.components, *known]
+    known = [*task.slot.components, *checker.catalog.components, *sorted(BUILTINS)]
     near = get_close_matches(name, known, 1, 0.6)
     hint = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(known[:12])}, ..."
     checker.note(task, "unknown-component", f"{name} is neither a component nor a built-in.", hint)
 
 
-def _no_problems(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
-    yield from ()
+def _first_argument(checker: Checker, name: str, node: Any) -> Iterator[str]:
+    given = checker.fit.describe(node)
+    if name in ON_LISTS and given in CONSTANT - {"array", "null"}:
+        yield f"{name} works on a list."
+    elif name in ON_NUMBERS and given in CONSTANT - {"number", "null"}:
+        yield f"{name} works on a number."
+    elif name == "ToAssistant" and given in CONSTANT - {"string"}:
+        yield "ToAssistant sends a text."
 
 
-def _list(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
-    if checker.fit.describe(args[0]) in ("string", "number", "boolean", "object", "component", "condition"):
-        yield f"{task.node.name} works on a list."
-
-
-def _number(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
-    if checker.fit.describe(args[0]) in ("string", "boolean", "array", "object", "component", "condition"):
-        yield f"{task.node.name} works on a number."
-
-
-def _sort(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
-    yield from _list(checker, task, args)
-    if len(args) > 2 and type(args[2]) is str and args[2] not in ("asc", "desc"):
-        yield f'Sort knows the directions "asc" and "desc", not {args[2][:20]!r}.'
-
-
-def _filter(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
-    yield from _list(checker, task, args)
-    if type(args[2]) is str and args[2] not in OPERATORS:
-        yield f"Filter knows {' '.join(OPERATORS)}, not {args[2][:20]!r}."
-
-
-def _each(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
-    yield from _list(checker, task, args)
-    if type(args[1]) is not str and type(args[1]) is not Ref:
+def _further(checker: Checker, task: Task, name: str, args: list[Any]) -> Iterator[str]:
+    if name in CHOICES and len(args) > 2 and type(args[2]) is str:
+        choices, shown = CHOICES[name]
+        if args[2] not in choices:
+            yield f"{name} knows {shown}, not {args[2][:20]!r}."
+    elif name == "Each" and type(args[1]) is not str and type(args[1]) is not Ref:
         yield "The second argument of Each names the loop variable."
+    elif name in PROBLEMS:
+        yield from PROBLEMS[name](checker, task, args)
 
 
 def _action(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
@@ -132,7 +121,7 @@ def _open_url(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
     if type(first) is str:
         complete = first if first is address else first + "x" * (first.endswith("/") or "://" not in first)
         checker.address(task, complete)
-    elif checker.fit.describe(first) in ("number", "boolean", "null", "array", "object", "component", "condition"):
+    elif checker.fit.describe(first) in CONSTANT - {"string"}:
         yield "OpenUrl opens an address, which is a text."
     elif type(first) is Operation and first.kind == "Ternary":
         for branch in first.parts[1:]:
@@ -161,9 +150,6 @@ def _tool(checker: Checker, task: Task, args: list[Any]) -> Iterator[str]:
         yield "The fourth argument of Query is a number of seconds."
 
 
-_PROBLEMS = {
-    **dict.fromkeys(("Count", "First", "Last", "Sum", "Avg", "Min", "Max"), _list),
-    **dict.fromkeys(("Round", "Abs", "Floor", "Ceil"), _number),
-    "Sort": _sort, "Filter": _filter, "Each": _each, "Action": _action, "Run": _run, "ToAssistant": _message,
-    "OpenUrl": _open_url, "Set": _set, "Reset": _set, "Query": _tool, "Mutation": _tool,
+PROBLEMS = {
+    "Action": _action, "Run": _run, "OpenUrl": _open_url, "Set": _set, "Reset": _set, "Query": _tool, "Mutation": _tool,
 }  # fmt: skip

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from json import dumps
 from typing import Any
 
+from .catalogs import Component
 from .check_calls import check_call
 from .conform import KINDS
 from .fit import Fit, has_branches
@@ -29,6 +30,7 @@ MAX_LAYOUT = 10_000
 LAYOUT = re.compile(r"(width|height|size|gap|rows|padding|margin|span|columns)$", re.IGNORECASE)
 ADDRESS = re.compile(r"(url|src|href|link|source|address)$", re.IGNORECASE)
 IMAGE = re.compile(r"(src|image|imageurl|icon)$", re.IGNORECASE)
+UNCHECKED = Slot()  # nothing is asked of a value that stands here
 CODE = re.compile(r"(code|codestring|language|pattern)$", re.IGNORECASE)
 
 
@@ -37,17 +39,12 @@ class Task:
     """A value to look at: the slot it is in, the nearest token, and a name for messages."""
 
     node: Any
-    slot: Slot | None
+    slot: Slot
     statement: Statement
     at: int
     label: str
     depth: int = 0
     here: bool = True  # False: only whether it fits; it is looked at where it is defined
-
-
-def check_values(program: Program) -> None:
-    """All checks of values against the catalog, of built-ins, of sizes and of safety."""
-    Checker(program).run()
 
 
 class Checker:
@@ -63,7 +60,7 @@ class Checker:
     def run(self) -> None:
         """Look at every statement, first to last."""
         for statement in self.program.statements:
-            self.tasks.append(Task(statement.node, None, statement, statement.offset, statement.name))
+            self.tasks.append(Task(statement.node, UNCHECKED, statement, statement.offset, statement.name))
             while self.tasks:
                 self._visit(self.tasks.pop())
         if self.nodes > MAX_NODES:
@@ -76,23 +73,23 @@ class Checker:
         self.program.note(code, message, hint, statement=task.statement, at=at)
 
     def _visit(self, task: Task) -> None:
-        node, slot = task.node, task.slot
-        task.at = getattr(node, "at", task.at)
+        task.at = getattr(task.node, "at", task.at)
         self.nodes += task.here
         if task.depth == MAX_DEPTH and task.here:
             self.note(task, "too-deep", f"Nested more than {MAX_DEPTH} levels.", "Give inner parts names of their own.")
-        if slot is not None and type(node) is Ref:
-            return self._follow(task, slot)
-        if slot is not None and not has_branches(node) and (problem := self.fit.misfit(node, slot, task.label)):
+        if task.slot is not UNCHECKED and type(task.node) is Ref:
+            self._follow(task)
+            return
+        if task.slot is not UNCHECKED and (problem := self.fit.misfit(task.node, task.slot, task.label)):
             self.note(task, *problem)
-            slot = None
-        return self._inside(task, slot)
+            task.slot = UNCHECKED
+        self._inside(task)
 
     # Where to go from here
 
-    def _follow(self, task: Task, slot: Slot) -> None:
+    def _follow(self, task: Task) -> None:
         """The value a reference stands for, against the slot the reference stands in."""
-        target = self.program.table.get(task.node.name)
+        slot, target = task.slot, self.program.table.get(task.node.name)
         seen = set()
         while target is not None and type(target.node) is Ref and target.name not in seen:
             seen.add(target.name)
@@ -103,72 +100,64 @@ class Checker:
             if slot.kind == "component" and target.name == task.node.name:
                 message = f"{target.name} is a {target.kind}, not a component."
                 self.note(task, "wrong-component", message, "Show a component that uses it.")
-            return
-        node = target.node
-        if not has_branches(node) and (problem := self.fit.misfit(node, slot, task.label)):
+        elif problem := self.fit.misfit(target.node, slot, task.label):
             code, message, hint = problem
             self.note(task, code, f"{task.node.name}: {message}", hint)
         elif (target.name, id(slot)) not in self.followed:
             self.followed.add((target.name, id(slot)))
-            self._inside(Task(node, slot, target, target.offset, task.label, here=False), slot)
+            self._inside(Task(target.node, slot, target, target.offset, task.label, here=False))
 
-    def _inside(self, task: Task, slot: Slot | None) -> None:
+    def _inside(self, task: Task) -> None:
         """Add what is inside a value to the tasks, last first."""
         node, kind = task.node, type(task.node)
         if kind in SCALARS:
             if task.here:
                 self._scalar(task)
         elif kind is Call:
-            if task.here or node.name == "Each":
-                self._call(task, slot)
+            self._call(task)
         elif isinstance(node, list):
-            self._items(task, node, slot)
+            self._items(task, node)
         elif kind is Object:
-            self._object(task, slot)
+            self._object(task, node.entries)
         elif kind is Operation:
-            parts = len(node.parts)
-            slots: list[Slot | None] = [slot if has_branches(node) else None] * parts
-            if node.text != "||":
-                slots[0] = None
-            self._add(task, node.parts, slots, [task.label] * parts)
+            slot = task.slot if has_branches(node) else UNCHECKED
+            first = slot if node.text == "||" else UNCHECKED  # elsewhere it is a condition
+            self._add(task, [(part, slot if index else first, task.label) for index, part in enumerate(node.parts)])
 
-    def _add(self, task: Task, nodes: Any, slots: list[Slot | None], labels: list[str]) -> None:
-        new = [
+    def _add(self, task: Task, inside: list[tuple[Any, Slot, str]]) -> None:
+        """Tasks for (node, slot, label), except where there is nothing to ask."""
+        self.tasks += [
             Task(node, slot, task.statement, task.at, label, task.depth + 1, task.here)
-            for node, slot, label in zip(nodes, slots, labels, strict=False)
+            for node, slot, label in reversed(inside)
+            if task.here or slot is not UNCHECKED
         ]
-        self.tasks.extend(reversed(new))
 
-    def _items(self, task: Task, items: list[Any], slot: Slot | None) -> None:
-        if slot is not None and slot.kind == "union":
-            slot = next((option for option in slot.options if self.fit.fits(task.node, option)), None)
+    def _chosen(self, task: Task) -> Slot:
+        """The slot, or the member of a union that the value fits."""
+        if task.slot.kind != "union":
+            return task.slot
+        return next((option for option in task.slot.options if self.fit.fits(task.node, option)), UNCHECKED)
+
+    def _items(self, task: Task, items: list[Any]) -> None:
+        slot, inner = self._chosen(task), UNCHECKED
         if task.here and len(items) > MAX_ITEMS:
             self.note(task, "too-many", f"{task.label} has {len(items)} items.", f"At most {MAX_ITEMS}: show less.")
-        inner = slot.items if slot is not None and slot.kind == "array" else None
-        if slot is not None and slot.kind == "array":
+        if slot.kind == "array":
+            name, inner = slot.name or task.label, slot.items or UNCHECKED
             if len(items) < slot.min_items:
-                message = f"{slot.name or task.label} needs at least {slot.min_items} items, not {len(items)}."
-                self.note(task, "min-items", message)
-            if inner is not None and inner.kind != "any" and any(item is None for item in items):
-                self.note(
-                    task, "type-mismatch", f"{slot.name or task.label} has null among its items.", "Leave it out."
-                )
-        if task.here or inner is not None:
-            self._add(task, items, [inner] * len(items), [task.label] * len(items))
+                self.note(task, "min-items", f"{name} needs at least {slot.min_items} items, not {len(items)}.")
+            if inner.kind != "any" and any(item is None for item in items):
+                self.note(task, "type-mismatch", f"{name} has null among its items.", "Leave it out.")
+        self._add(task, [(item, inner, task.label) for item in items])
 
-    def _object(self, task: Task, slot: Slot | None) -> None:
-        entries: list[tuple[str, Any]] = task.node.entries
+    def _object(self, task: Task, entries: list[tuple[str, Any]]) -> None:
+        slot, values = self._chosen(task), dict(entries)
         if task.here:
-            self._keys(task, entries)
-        if slot is not None and slot.kind == "union":
-            slot = next((option for option in slot.options if self.fit.fits(task.node, option)), None)
-        fields = slot.fields if slot is not None and slot.kind == "object" else {}
-        if slot is not None and slot.kind == "object":
-            self._fields(task, slot, dict(entries))
-        value = slot.items if slot is not None and slot.kind == "record" else None
-        slots = [fields.get(key, value) for key, _ in entries]
-        if task.here or slot is not None:
-            self._add(task, [node for _, node in entries], slots, [key for key, _ in entries])
+            self._keys(task, entries, values)
+        if slot.kind == "object":
+            self._fields(task, slot, values)
+        other = slot.items if slot.kind == "record" and slot.items else UNCHECKED
+        self._add(task, [(node, slot.fields.get(key, other), key) for key, node in entries])
 
     def _fields(self, task: Task, slot: Slot, values: dict[str, Any]) -> None:
         for key, field in slot.fields.items():
@@ -180,8 +169,7 @@ class Checker:
                 message = f"{slot.name or task.label} has no key {key!r}."
                 self.note(task, "unknown-key", message, f"It is {slot.signature()}.")
 
-    def _keys(self, task: Task, entries: list[tuple[str, Any]]) -> None:
-        values = dict(entries)
+    def _keys(self, task: Task, entries: list[tuple[str, Any]], values: dict[str, Any]) -> None:
         if len(values) < len(entries):
             keys = [key for key, _ in entries]
             twice = next(key for key in keys if keys.count(key) > 1)
@@ -192,39 +180,35 @@ class Checker:
             hint = "Use the component itself: Name(...). Rename the keys k, type/typeName or __proto__."
             self.note(task, "forged-node", "This object is shaped like one of the renderer's own nodes.", hint)
 
-    def _call(self, task: Task, slot: Slot | None) -> None:
-        node = task.node
-        if node.name == "Each" and len(node.args) == 3:
-            inner = slot.items if slot is not None and slot.kind == "array" else slot
-            slots = [None, None, inner]
-            nodes = [node.args[0], None, node.args[2]]
-            if task.here:
-                self._add(task, nodes, slots, [task.label] * 3)
-            elif inner is not None:
-                self._add(task, nodes[2:], slots[2:], [task.label])
-        component = self.catalog.components.get(node.name)
-        if not task.here:
-            return
-        if component is None or node.name in BUILTINS:
-            check_call(self, task, slot)
-            if node.name != "Each" or len(node.args) != 3:
-                self._add(task, node.args, [None] * len(node.args), [f"@{node.name}"] * len(node.args))
-            return
+    def _call(self, task: Task) -> None:
+        name, args = task.node.name, task.node.args
+        component = self.catalog.components.get(name)
+        if name == "Each" and len(args) == 3:
+            each = (task.slot.items or UNCHECKED) if task.slot.kind == "array" else task.slot
+            parts = [(args[0], UNCHECKED), (None, UNCHECKED), (args[2], each)]
+            self._add(task, [(part, slot, task.label) for part, slot in parts])
+        elif task.here and component is not None and name not in BUILTINS:
+            self._component(task, component)
+        elif task.here:
+            self._add(task, [(arg, UNCHECKED, f"@{name}") for arg in args])
+        if task.here and (component is None or name in BUILTINS):
+            check_call(self, task)
+
+    def _component(self, task: Task, component: Component) -> None:
+        name, args, params = component.name, task.node.args, component.params
         signature = component.signature()
-        if len(node.args) > len(component.params):
-            message = f"{node.name} takes {len(component.params)} arguments, not {len(node.args)}."
-            self.note(task, "excess-args", message, signature)
-        for index, param in enumerate(component.params):
-            given = node.args[index] if index < len(node.args) else MISSING
-            if type(given) is Ref:
-                target = self.program.table.get(given.name)
-                given = None if target is not None and target.kind == "value" and target.node is None else given
+        if len(args) > len(params):
+            self.note(task, "excess-args", f"{name} takes {len(params)} arguments, not {len(args)}.", signature)
+        for index, param in enumerate(params):
+            given = args[index] if index < len(args) else MISSING
+            target = self.program.table.get(given.name) if type(given) is Ref else None
+            if target is not None and target.kind == "value" and target.node is None:
+                given = None
             if param.required and param.default is MISSING and (given is None or given is MISSING):
                 code, what = ("missing-required", "is missing") if given is MISSING else ("null-required", "is null")
-                self.note(task, code, f"{node.name}: {param.name} {what} and is required.", signature)
-        extra = len(node.args) - len(component.params)
-        slots = [*component.params[: len(node.args)], *[None] * max(0, extra)]
-        self._add(task, node.args, slots, [param.name if param else node.name for param in slots])
+                self.note(task, code, f"{name}: {param.name} {what} and is required.", signature)
+        named = [(arg, param, param.name) for arg, param in zip(args, params, strict=False)]
+        self._add(task, named + [(arg, UNCHECKED, name) for arg in args[len(params) :]])
 
     # Plain values
 
@@ -263,3 +247,8 @@ class Checker:
                 break
             node = self.program.table[node.name].node
         return node
+
+
+def check_values(program: Program) -> None:
+    """All checks of values against the catalog, of built-ins, of sizes and of safety."""
+    Checker(program).run()
