@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .signatures import named_text
 from .slots import Slot, from_notation, from_schema, python_fields
 
 DATA = Path(__file__).parent / "catalog"
@@ -27,8 +28,6 @@ class Component:
 
     def signature(self) -> str:
         """One line, e.g. `Series(category: string, values: [number])`."""
-        from .signatures import named_text
-
         return f"{self.name}({named_text(self.params)})"
 
 
@@ -42,7 +41,6 @@ class Catalog:
 
     components: dict[str, Component]
     root: str | None = None
-    name: str = "catalog"
 
     @classmethod
     def load(cls, source: str | Path | Catalog) -> Catalog:
@@ -61,10 +59,10 @@ class Catalog:
         for name, entry in data["components"].items():
             params = entry["params"] if isinstance(entry, Mapping) else entry
             components[name] = Component(name, tuple(map(from_notation, params)))
-        return cls(components, data.get("root"), data.get("name", "catalog"))
+        return cls(components, data.get("root"))
 
     @classmethod
-    def from_schema(cls, schema: Mapping[str, Any], root: str | None = None, name: str = "schema") -> Catalog:
+    def from_schema(cls, schema: Mapping[str, Any], root: str | None = None) -> Catalog:
         """A catalog from a JSON Schema document whose `$defs` are the components."""
         components = {}
         for component, definition in schema.get("$defs", {}).items():
@@ -72,10 +70,10 @@ class Catalog:
             params = definition.get("properties", {}).items()
             slots = tuple(from_schema(part, key, key in required) for key, part in params)
             components[component] = Component(component, slots)
-        return cls(components, root, name)
+        return cls(components, root)
 
     @classmethod
-    def of(cls, root: str, components: Mapping[str, Mapping[str, Any]], name: str = "catalog") -> Catalog:
+    def of(cls, root: str, components: Mapping[str, Mapping[str, Any]]) -> Catalog:
         """A catalog from lines of Python, parameters in order; a `?` at the end of a name makes it optional.
 
         `{"Panel": {"parts": ["Text", "Chart"]}, "Text": {"text": str, "tone?": ("good", "bad")}}`: str, float
@@ -83,7 +81,7 @@ class Catalog:
         object.
         """
         built = {key: Component(key, tuple(python_fields(params))) for key, params in components.items()}
-        return cls(built, root, name)
+        return cls(built, root)
 
     def signatures(self, only: Iterable[str] | None = None) -> str:
         """One signature a line, of every component or of those named."""
@@ -111,7 +109,7 @@ def _load(source: str) -> Catalog:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if "$defs" in data:
-            return Catalog.from_schema(data, _schema_root(path), path.stem)
+            return Catalog.from_schema(data, _schema_root(path))
         return Catalog.from_dict(data)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(

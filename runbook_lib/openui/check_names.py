@@ -58,22 +58,18 @@ def _uses(program: Program) -> set[str]:
     """The names in use anywhere; what is used and not defined is a finding."""
     used: set[str] = set()
     for statement in program.statements:
-        own = {statement.name}
         variables = _loop_variables(statement)
-        reported: set[str] = set()
+        first: dict[str, Ref] = {}
         for node in walk(statement.node):
-            if type(node) is Ref and node.name not in variables:
-                used |= {node.name} - own
-                if node.name not in program.table and node.name not in reported:
-                    _unresolved(program, statement, node)
-                    reported.add(node.name)
-            elif type(node) is StateRef:
-                used |= {node.name} - own
-                if node.name not in program.table and node.name not in reported:
-                    message = f"{node.name} is used but not declared, so it starts as null."
-                    hint = f"Add a line: {node.name} = <its first value>."
-                    program.note("undeclared-state", message, hint, statement=statement, at=node.at)
-                    reported.add(node.name)
+            if isinstance(node, Ref):
+                first.setdefault(node.name, node)
+        for name, node in first.items():
+            if name in variables:
+                continue
+            if name != statement.name:
+                used.add(name)
+            if name not in program.table:
+                (_undeclared if type(node) is StateRef else _unresolved)(program, statement, node)
     return used
 
 
@@ -83,7 +79,13 @@ def _loop_variables(statement: Statement) -> set[str]:
         if type(node) is Call and node.name == "Each" and len(node.args) > 2:
             variable = node.args[1]
             names.add(variable.name if type(variable) is Ref else variable)
-    return {name for name in names if type(name) is str}
+    return {name for name in names if type(name) is str and not name.startswith("$")}
+
+
+def _undeclared(program: Program, statement: Statement, node: Ref) -> None:
+    message = f"{node.name} is used but not declared, so it starts as null."
+    hint = f"Add a line: {node.name} = <its first value>."
+    program.note("undeclared-state", message, hint, statement=statement, at=node.at)
 
 
 def _unresolved(program: Program, statement: Statement, node: Ref) -> None:

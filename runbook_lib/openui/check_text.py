@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 
 from .cleaning import SPACE
-from .expressions import FIRST, NAME, TYPE
+from .expressions import FIRST, KEYWORDS, NAME, TYPE
 from .lexer import TOKEN, string_value
 from .nodes import BUILTINS
 from .program import Program
@@ -58,14 +58,14 @@ def _fences(program: Program) -> None:
 def _lines(program: Program) -> None:
     for index in program.skipped:
         words = program.tokens[index : index + 2]
-        if words[1:] == ["="]:
-            if FIRST.get(words[0][0]) in (NAME, TYPE) and words[0] not in ("true", "false", "null"):
-                program.note("not-a-statement", f"{words[0]} is given no value.", FORM, token=index)
-                continue
-            program.note("bad-name", f"{words[0]} cannot be the name of a statement.", FORM, token=index)
-            continue
-        message = f"This line is not a statement and is ignored: it begins with {' '.join(words)[:40]!r}."
-        program.note("not-a-statement", message, FORM, token=index)
+        code = "not-a-statement"
+        if words[1:] != ["="]:
+            message = f"This line is not a statement and is ignored: it begins with {' '.join(words)[:40]!r}."
+        elif FIRST.get(words[0][0]) in (NAME, TYPE) and words[0] not in KEYWORDS:
+            message = f"{words[0]} is given no value."
+        else:
+            code, message = "bad-name", f"{words[0]} cannot be the name of a statement."
+        program.note(code, message, FORM, token=index)
 
 
 def _characters(program: Program) -> None:
@@ -79,25 +79,17 @@ def _characters(program: Program) -> None:
 
 
 def _character(program: Program, offset: int, text: str) -> None:
-    token = bisect_right(program.offsets, offset) - 1
-    statement = program.statement_at(token)
-    source, shown = program.in_source(offset), text[:20]
+    shown, hint = text[:20], FORM
     if any(char in QUOTES for char in text):
+        code, message = "smart-quotes", f"{shown} is not a string."
         hint = 'Write strings with straight double quotes: "text".'
-        program.note("smart-quotes", f"{shown} is not a string.", hint, source=source, statement=statement)
     elif any(char.isalnum() for char in text):
+        code, message = "non-ascii-name", f"{shown!r} is outside a string and is dropped."
         hint = "Names are ASCII letters, digits and _. Put any other text in a string."
-        program.note(
-            "non-ascii-name", f"{shown!r} is outside a string and is dropped.", hint, source=source, statement=statement
-        )
     else:
-        program.note(
-            "stray-character",
-            f"{shown!r} has no meaning here and is dropped.",
-            FORM,
-            source=source,
-            statement=statement,
-        )
+        code, message = "stray-character", f"{shown!r} has no meaning here and is dropped."
+    statement = program.statement_at(bisect_right(program.offsets, offset) - 1)
+    program.note(code, message, hint, source=program.in_source(offset), statement=statement)
 
 
 def _escapes(program: Program) -> None:
@@ -143,9 +135,10 @@ def _explain(code: str, token: str, before: str) -> tuple[str, str, str]:
         hint = "Arguments have no names: give the values alone, in the order of the signature."
         return "named-argument", f"{before}{token} looks like a named argument.", hint
     if code == "missing-comma" and named and token == "(":
+        hint = "Component names begin with a capital letter."
         if before in BUILTINS:
-            return "bad-call", f"{before}(...) is not a call.", f"Built-ins are written with @: @{before}(...)."
-        return "bad-call", f"{before}(...) is not a call.", "Component names begin with a capital letter."
+            hint = f"Built-ins are written with @: @{before}(...)."
+        return "bad-call", f"{before}(...) is not a call.", hint
     if token in (")", "]", "}"):
         return "unclosed", f"{token} does not close the bracket that is open here.", CLOSE
     if code == "missing-comma":
@@ -161,10 +154,8 @@ def _rest(program: Program, statement: Statement) -> None:
     token = statement.line[at] if at < len(statement.line) else "\n"
     if token == "\n":
         return
-    hint = "One statement a line. " + FORM
+    code, hint = "text-after-expression", "One statement a line. " + FORM
+    message = f"Everything from {token[:30]} on is ignored: the expression has ended before it."
     if token == "(" and at:
         code, message, hint = _explain("missing-comma", token, statement.line[at - 1])
-        program.note(code, message, hint, statement=statement, at=at)
-        return
-    message = f"Everything from {token[:30]} on is ignored: the expression has ended before it."
-    program.note("text-after-expression", message, hint, statement=statement, at=at)
+    program.note(code, message, hint, statement=statement, at=at)

@@ -19,6 +19,7 @@ from .fit import Fit, has_branches
 from .nodes import BUILTINS, SCALARS, Call, Object, Operation, Ref, StateRef
 from .program import Program
 from .safety import address_problem, text_problems
+from .signatures import type_text
 from .slots import MISSING, Slot
 from .statements import Statement
 
@@ -163,11 +164,11 @@ class Checker:
         for key, field in slot.fields.items():
             if field.required and values.get(key) is None and field.default is MISSING:
                 code = "null-required" if key in values else "missing-required"
-                self.note(task, code, f"{key} is required in {slot.name or task.label}.", f"It is {slot.signature()}.")
+                self.note(task, code, f"{key} is required in {slot.name or task.label}.", f"It is {type_text(slot)}.")
         for key in values:
             if key not in slot.fields and not slot.open:
                 message = f"{slot.name or task.label} has no key {key!r}."
-                self.note(task, "unknown-key", message, f"It is {slot.signature()}.")
+                self.note(task, "unknown-key", message, f"It is {type_text(slot)}.")
 
     def _keys(self, task: Task, entries: list[tuple[str, Any]], values: dict[str, Any]) -> None:
         if len(values) < len(entries):

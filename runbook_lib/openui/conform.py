@@ -8,9 +8,13 @@ between uses, so mending makes a copy.
 from __future__ import annotations
 
 import json
-from typing import Any, Protocol
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 from .slots import MISSING, Slot
+
+if TYPE_CHECKING:
+    from .tree import Builder
 
 KINDS = frozenset((
     "Comp", "Ref", "StateRef", "RuntimeRef", "BinOp", "UnaryOp", "Ternary", "Member", "Index", "Assign", "Str", "Num",
@@ -33,15 +37,6 @@ class Inheriting(dict[str, Any]):
     def __init__(self) -> None:
         super().__init__()
         self.prototype: dict[str, Any] = {}
-
-
-class Reporter(Protocol):
-    """What a check needs from the tree builder."""
-
-    partial: bool
-
-    def report(self, code: str, component: str, path: str, message: str) -> None:
-        """Record one error at the statement being built."""
 
 
 def lookup(value: dict[str, Any], key: str) -> Any:
@@ -110,7 +105,7 @@ def one_of(choices: tuple[Any, ...], value: Any) -> bool:
     return any(choice == value and type_name(choice) == type_name(value) for choice in choices)
 
 
-def conform(value: Any, slot: Slot, component: str, path: str, log: Reporter) -> Any:
+def conform(value: Any, slot: Slot, component: str, path: str, log: Builder) -> Any:
     """The value as it may stay in the tree, or INVALID. Errors go to `log`."""
     kind = type(value)
     if value is None:
@@ -139,13 +134,13 @@ def conform(value: Any, slot: Slot, component: str, path: str, log: Reporter) ->
     return _mismatch(slot, type_name(value), component, path, log)
 
 
-def _mismatch(slot: Slot, actual: str, component: str, path: str, log: Reporter) -> Any:
+def _mismatch(slot: Slot, actual: str, component: str, path: str, log: Builder) -> Any:
     expected = "one of " + ", ".join(map(json.dumps, slot.choices)) if slot.choices else slot.kind
     log.report("type-mismatch", component, path, f"{component}{path} should be {expected}, not {actual}")
     return INVALID
 
 
-def _array(value: Any, slot: Slot, component: str, path: str, log: Reporter) -> Any:
+def _array(value: Any, slot: Slot, component: str, path: str, log: Builder) -> Any:
     if type(value) is not list:
         return _mismatch(slot, type_name(value), component, path, log)
     items = slot.items
@@ -155,10 +150,10 @@ def _array(value: Any, slot: Slot, component: str, path: str, log: Reporter) -> 
     return [item for item in kept if item is not INVALID]
 
 
-def _object(value: Any, slot: Slot, component: str, path: str, log: Reporter) -> Any:
+def _object(value: Any, slot: Slot, component: str, path: str, log: Builder) -> Any:
     if not isinstance(value, dict):
         return _mismatch(slot, type_name(value), component, path, log)
-    mended = copy_object(value)
+    mended = copy(value)
     invalid = False
     for key, field in slot.fields.items() if not log.partial else ():
         present = lookup(value, key)
@@ -186,13 +181,3 @@ def _object(value: Any, slot: Slot, component: str, path: str, log: Reporter) ->
         else:
             mended.pop(key, None)
     return INVALID if invalid else mended
-
-
-def copy_object(value: dict[str, Any]) -> dict[str, Any]:
-    """A shallow copy that keeps what the object inherits."""
-    if type(value) is Inheriting:
-        copy = Inheriting()
-        copy.update(value)
-        copy.prototype = value.prototype
-        return copy
-    return type(value)(value)

@@ -86,7 +86,7 @@ def parse_expression(tokens: list[str], start: int) -> Expression:
             name = token if first == TYPE else token[1:]
             if tokens[i] == "(" and (first == AT or name not in BUILTINS or name == "Action"):
                 i += 1
-                left = Call(name, at)
+                left = Call(name, at, [])
                 opened = CALL
             else:
                 names.append(name)
@@ -105,7 +105,7 @@ def parse_expression(tokens: list[str], start: int) -> Expression:
             left = []
             opened = ARRAY
         elif token == "{":
-            left = Object(at)
+            left = Object(at, [])
             opened = OBJECT
         elif token == "(":
             stack.append((frame, level, box, items))

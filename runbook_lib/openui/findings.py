@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 # Shown or not, these do no harm to what is drawn. Every other code is an error.
@@ -36,7 +36,7 @@ class Report:
     """The findings of one program, in the order of the text, and the program itself."""
 
     source: str
-    findings: tuple[Finding, ...] = field(default=())
+    findings: tuple[Finding, ...] = ()
 
     @property
     def valid(self) -> bool:

@@ -9,9 +9,18 @@ from typing import Any
 from .conform import one_of, type_name
 from .nodes import ACTION_STEPS, BUILTINS, LISTS, NUMERIC, SCALARS, STATEMENT_CALLS, Call, Object, Operation, Ref
 from .program import Program
+from .signatures import type_text
 from .slots import Slot
 
-CONDITIONS = frozenset({"==", "!=", ">", "<", ">=", "<=", "!"})
+# what calls and operators come to
+CALLS = {
+    **dict.fromkeys(BUILTINS | STATEMENT_CALLS, "unknown"), **dict.fromkeys(NUMERIC, "number expression"),
+    **dict.fromkeys(LISTS, "list"), **dict.fromkeys(ACTION_STEPS, "step"), "Action": "action",
+}  # fmt: skip
+OPERATORS = {
+    **dict.fromkeys(("==", "!=", ">", "<", ">=", "<=", "!"), "condition"),
+    **dict.fromkeys("-*/%", "number expression"), "+": "text or number",
+}  # fmt: skip
 # what a slot accepts of the things a program can say (components are named, `unknown` is for runtime values)
 ACCEPTS = {
     "string": {"string", "number expression", "text or number"},
@@ -29,7 +38,7 @@ class Fit:
     """The questions, for one program."""
 
     def __init__(self, program: Program) -> None:
-        self.program, self.catalog = program, program.catalog
+        self.program = program
 
     def misfit(self, node: Any, slot: Slot, label: str = "") -> tuple[str, str, str] | None:
         """(code, message, hint) if a value cannot stand in a slot, looking no further than the value itself."""
@@ -44,7 +53,7 @@ class Fit:
         if slot.kind == "union":
             return None if any(self.fits(node, option) for option in slot.options) else self._wrong(slot, given, what)
         if slot.kind == "component" and type(node) is Call and given == "component":
-            if node.name in slot.components or not slot.components or node.name not in self.catalog.components:
+            if node.name in slot.components or not slot.components or node.name not in self.program.catalog.components:
                 return None
             return "wrong-component", f"{what} does not take {node.name}.", f"It takes {_wanted(slot)}."
         if slot.kind == "enum" and type(node) in SCALARS:
@@ -86,30 +95,12 @@ class Fit:
         if kind is Object:
             return "object"
         if kind is Call:
-            return self._describe_call(node.name)
-        if kind is Ref:
-            target = self.program.table.get(node.name)
-            return "unknown" if target is None else "reference"
-        if kind is Operation:
-            if node.kind == "BinOp" and node.text in ("-", "*", "/", "%"):
-                return "number expression"
-            if node.text in CONDITIONS and node.kind in ("BinOp", "UnaryOp"):
-                return "condition"
-            if node.text == "+":
-                return "text or number"
-            return "number expression" if node.kind == "UnaryOp" else "unknown"
+            return CALLS.get(node.name, "component")
+        if kind is Ref and node.name in self.program.table:
+            return "reference"
+        if kind is Operation and node.kind in ("BinOp", "UnaryOp"):
+            return OPERATORS.get(node.text, "unknown")
         return "unknown"
-
-    def _describe_call(self, name: str) -> str:
-        if name == "Action":
-            return "action"
-        if name in ACTION_STEPS:
-            return "step"
-        if name in NUMERIC:
-            return "number expression"
-        if name in LISTS:
-            return "list"
-        return "unknown" if name in BUILTINS or name in STATEMENT_CALLS else "component"
 
 
 def has_branches(node: Any) -> bool:
@@ -120,5 +111,5 @@ def has_branches(node: Any) -> bool:
 def _wanted(slot: Slot) -> str:
     """What a slot takes, cut short where it takes many components."""
     if slot.kind != "component" or len(slot.components) <= 10:
-        return slot.signature()
+        return type_text(slot)
     return ", ".join(slot.components[:10]) + f" or one of {len(slot.components) - 10} other components"

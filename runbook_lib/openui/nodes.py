@@ -8,6 +8,7 @@ statement.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 NUMERIC = frozenset(("Count", "Sum", "Avg", "Min", "Max", "Round", "Abs", "Floor", "Ceil"))
@@ -20,7 +21,7 @@ RESERVED = STATEMENT_CALLS | frozenset((
     "constructor", "toString", "toLocaleString", "valueOf", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable",
     "__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__",
 ))  # fmt: skip
-SCALARS = frozenset((str, int, float, bool, type(None)))
+SCALARS: frozenset[type] = frozenset((str, int, float, bool, type(None)))
 
 # kind of operation -> (name of its text, names of its operands) in lang-core's JSON
 OPERATIONS: dict[str, tuple[str | None, tuple[str, ...]]] = {
@@ -33,13 +34,12 @@ OPERATIONS: dict[str, tuple[str | None, tuple[str, ...]]] = {
 }
 
 
+@dataclass(slots=True, eq=False)
 class Ref:
     """A use of another statement's name."""
 
-    __slots__ = ("at", "name")
-
-    def __init__(self, name: str, at: int) -> None:
-        self.name, self.at = name, at
+    name: str
+    at: int
 
 
 class StateRef(Ref):
@@ -48,14 +48,13 @@ class StateRef(Ref):
     __slots__ = ()
 
 
+@dataclass(slots=True, eq=False)
 class Call:
     """`Name(...)` or `@Name(...)`: a component, a built-in, Query or Mutation."""
 
-    __slots__ = ("args", "at", "name")
-
-    def __init__(self, name: str, at: int) -> None:
-        self.name, self.at = name, at
-        self.args: list[Any] = []
+    name: str
+    at: int
+    args: list[Any]
 
 
 class Array(list[Any]):
@@ -68,23 +67,22 @@ class Array(list[Any]):
         self.at = at
 
 
+@dataclass(slots=True, eq=False)
 class Object:
     """`{key: value, ...}` as written, repeated keys included."""
 
-    __slots__ = ("at", "entries")
-
-    def __init__(self, at: int) -> None:
-        self.at = at
-        self.entries: list[tuple[str, Any]] = []
+    at: int
+    entries: list[tuple[str, Any]]
 
 
+@dataclass(slots=True, eq=False)
 class Operation:
     """An operator, ternary, member access, index or assignment: what only the running program can compute."""
 
-    __slots__ = ("at", "kind", "parts", "text")
-
-    def __init__(self, kind: str, text: str, parts: tuple[Any, ...], at: int) -> None:
-        self.kind, self.text, self.parts, self.at = kind, text, parts, at
+    kind: str
+    text: str
+    parts: tuple[Any, ...]
+    at: int
 
 
 def children(node: Any) -> Sequence[Any]:

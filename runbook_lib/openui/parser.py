@@ -8,7 +8,7 @@ from typing import Any
 from .catalogs import Catalog
 from .cleaning import Fences, Piece, Scanner, clean, text_of
 from .lexer import auto_close, tokenize
-from .results import ParseResult, build, empty, table
+from .results import ParseResult, build, empty, whole
 from .statements import Statement, split
 from .tree import Builder
 
@@ -28,11 +28,7 @@ def _parse(source: str, catalog: Catalog) -> dict[str, Any]:
         return empty(incomplete=True)
     tokens = tokenize(text)
     incomplete = auto_close(tokens)
-    statements = split(tokens)
-    if not statements:
-        return empty(incomplete)
-    known = table(statements)
-    return build(known, statements[0].name, incomplete, len(known), Builder(catalog), catalog.root)
+    return whole(split(tokens), incomplete, catalog)
 
 
 class StreamingParser:
@@ -65,7 +61,6 @@ class _Program:
     """The statements of a stream that are finished, and the trees built from them."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self.catalog = catalog
         self.builder = Builder(catalog)
         self.statements: dict[str, Statement] = {}
         self.parsed = self.count = 0
@@ -75,7 +70,7 @@ class _Program:
     def result(self, slices: list[list[Piece]], done: int, rest: list[Piece]) -> dict[str, Any]:
         """The result of `slices[:done]` and the unfinished `rest`."""
         if done < self.parsed:  # an older result is read late: what is remembered here is newer
-            return _Program(self.catalog).result(slices, done, rest)
+            return _Program(self.builder.catalog).result(slices, done, rest)
         for pieces in slices[self.parsed : done]:
             for statement in _statements(pieces):
                 self._add(self.statements, statement)
@@ -107,12 +102,11 @@ class _Program:
                 self._add(known, statement)
         self.passing = {statement.name for statement in finished + unfinished}
         first = self.first or next(iter(known))
-        return build(known, first, incomplete, count, self.builder, self.catalog.root)
+        return build(known, first, incomplete, count, self.builder)
 
     def _add(self, known: dict[str, Statement], statement: Statement) -> None:
         known[statement.name] = statement
         self.builder.learn(statement)
-        self.builder.forget(statement.name)
 
 
 def _statements(pieces: list[Piece]) -> list[Statement]:

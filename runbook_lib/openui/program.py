@@ -11,8 +11,7 @@ from .catalogs import Catalog
 from .cleaning import SPACE, clean
 from .findings import WARNINGS, Finding
 from .lexer import auto_close, offsets, tokenize
-from .parser import parse
-from .results import ParseResult
+from .results import ParseResult, whole
 from .statements import Statement, split
 
 MAX_FINDINGS = 500
@@ -38,7 +37,7 @@ class Program:
     @cached_property
     def result(self) -> ParseResult:
         """What lang-core makes of it."""
-        return parse(self.source, self.catalog)
+        return ParseResult(lambda: whole(self.statements, self.incomplete, self.catalog))
 
     @cached_property
     def _lines(self) -> list[int]:

@@ -37,8 +37,7 @@ def prompt_section(catalog: Catalog, only: Iterable[str] | None = None) -> str:
     rules = [RULES.format(root=f"root = {catalog.root or names[0]}(...)")]
     if any(slot.action for name in names for slot in catalog.components[name].params):
         rules.append(ACTIONS)
-    signatures = catalog.signatures(names) if only is None else _restricted(catalog, names)
-    parts = ["\n".join(rules), f"{NOTATION}\n{signatures}", *_examples(catalog, names)]
+    parts = ["\n".join(rules), f"{NOTATION}\n{_signatures(catalog, names)}", *_examples(catalog, names)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -63,7 +62,7 @@ def _components(slot: Slot) -> tuple[str, ...]:
     return slot.components
 
 
-def _restricted(catalog: Catalog, names: list[str]) -> str:
+def _signatures(catalog: Catalog, names: list[str]) -> str:
     """Signatures that mention no other component than those."""
     lines = []
     for name in names:

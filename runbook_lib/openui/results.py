@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from .catalogs import Catalog
 from .conform import is_element
 from .entries import TooLarge, issues, reached
 from .nodes import BUILTINS, STATEMENT_CALLS, Call, StateRef, walk
@@ -59,11 +60,19 @@ def empty(incomplete: bool, count: int = 0) -> dict[str, Any]:
     return {"root": None, "meta": meta, "stateDeclarations": {}, "queryStatements": [], "mutationStatements": []}
 
 
+def whole(statements: Sequence[Statement], incomplete: bool, catalog: Catalog) -> dict[str, Any]:
+    """The result of a whole program; the last statement of a name wins, in the place of the first."""
+    if not statements:
+        return empty(incomplete)
+    table = {statement.name: statement for statement in statements}
+    return build(table, statements[0].name, incomplete, len(table), Builder(catalog))
+
+
 def build(
-    statements: Mapping[str, Statement], first: str, incomplete: bool, count: int, builder: Builder, root: str | None
+    statements: Mapping[str, Statement], first: str, incomplete: bool, count: int, builder: Builder
 ) -> dict[str, Any]:
     """The result of a table of statements. `first` is the name of the first one in the text."""
-    name = root_name(statements, first, root)
+    name = root_name(statements, first, builder.catalog.root)
     result = empty(incomplete, count)
     meta = result["meta"]
     entry = builder.start(statements, incomplete, name)
@@ -129,8 +138,3 @@ def _arguments(node: Call, wanted: int, builder: Builder) -> list[Any]:
 
 def _state_names(node: Any) -> list[str]:
     return list(dict.fromkeys(item.name for item in walk(node) if type(item) is StateRef))
-
-
-def table(statements: Iterable[Statement]) -> dict[str, Statement]:
-    """Statements by name; the last of a name wins, in the place of the first."""
-    return {statement.name: statement for statement in statements}

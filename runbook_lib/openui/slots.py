@@ -11,29 +11,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-SCALARS = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
+from .nodes import SCALARS
+
+KINDS = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
 NULL: frozenset[type] = frozenset({type(None)})
-PLAIN_TYPES: frozenset[type] = frozenset({str, int, float, bool, type(None)})
 PYTHON_TYPES: dict[str, frozenset[type]] = {
     "string": frozenset({str, type(None)}),
     "number": frozenset({int, float, type(None)}),
     "boolean": frozenset({bool, type(None)}),
-    **dict.fromkeys(("any", "component", "union", "other"), PLAIN_TYPES),
+    **dict.fromkeys(("any", "component", "union", "other"), SCALARS),
 }
 COMPOSITE = ("$ref", "anyOf", "oneOf", "allOf")
 
 
-class _Missing:
-    """The absence of a default (None is a legal one)."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-    def __bool__(self) -> bool:
-        return False
-
-
-MISSING = _Missing()
+MISSING: Any = object()  # no default (None is a legal one)
 
 
 @dataclass(eq=False, slots=True)
@@ -65,12 +56,6 @@ class Slot:
         if self.kind == "enum" and all(type(choice) is str for choice in self.choices):
             self.accepts = frozenset(self.choices)
 
-    def signature(self) -> str:
-        """The slot's type as a signature has it, e.g. `[Series]` or `"row"|"column"`."""
-        from .signatures import type_text
-
-        return type_text(self)
-
 
 def from_notation(entry: Mapping[str, Any]) -> Slot:
     """The slot a catalog file describes, e.g. `{"name": "gap", "type": "string", "enum": ["s", "m"]}`.
@@ -92,8 +77,8 @@ def _shape(entry: Mapping[str, Any]) -> Slot:
     kind = entry.get("type", "any")
     if "enum" in entry or "const" in entry:
         return Slot("enum", choices=tuple(entry["enum"]) if "enum" in entry else (entry["const"],))
-    if kind in SCALARS:
-        return Slot(SCALARS[kind])
+    if kind in KINDS:
+        return Slot(KINDS[kind])
     if kind == "component":
         return Slot("component", components=tuple(entry.get("ref", ())))
     if kind == "array":
@@ -142,7 +127,7 @@ def _schema_shape(schema: Mapping[str, Any]) -> Slot:
     if "const" in schema:
         return Slot("enum", choices=(schema["const"],))
     if isinstance(kind, str):
-        return Slot(SCALARS.get(kind, "other"))
+        return Slot(KINDS.get(kind, "other"))
     return Slot()
 
 

@@ -25,7 +25,7 @@ class Builder:
     """Builds trees for one catalog and remembers what statements came to until `forget` is called."""
 
     def __init__(self, catalog: Catalog) -> None:
-        self.components = catalog.components
+        self.catalog = catalog
         self.memory: dict[tuple[int, bool], dict[str, Entry]] = {}
         self.users: dict[str, set[str]] = {}
         self.built: set[str] = set()  # statements that something remembered may be made of
@@ -39,7 +39,8 @@ class Builder:
     # What changed between two trees
 
     def learn(self, statement: Statement) -> None:
-        """Note which names a statement uses, so that a change of one of them reaches it."""
+        """A new statement: whatever was built with its name is out of date, as it will be when one of its names is."""
+        self.forget(statement.name)
         for name in statement.expression.names:
             self.users.setdefault(name, set()).add(statement.name)
 
@@ -140,8 +141,8 @@ class Builder:
         if name in RESERVED:
             message = f"{name}(...) has to be a statement of its own: name = {name}(...)"
             self.report("inline-reserved", name, "", message)
-        elif name in self.components:
-            return element(self, node, self.components[name])
+        elif name in self.catalog.components:
+            return element(self, node, self.catalog.components[name])
         else:
             self.unknown(name)
         return None

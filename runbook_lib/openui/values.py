@@ -7,11 +7,12 @@ its own.
 from __future__ import annotations
 
 from collections.abc import Generator
+from copy import copy
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from .catalogs import Component
-from .conform import INVALID, Element, Inheriting, conform, copy_object, has_dynamic, is_element
+from .conform import INVALID, Element, Inheriting, conform, has_dynamic, is_element
 from .nodes import BUILTINS, OPERATIONS, RESERVED, Array, Call, Object, Operation, Ref, children
 from .slots import MISSING
 
@@ -125,7 +126,7 @@ def syntax(builder: Builder, node: Any, mode: int, scope: frozenset[str] = NO_SC
 def _call(builder: Builder, node: Call, parts: list[Any], mode: int) -> dict[str, Any]:
     shape: dict[str, Any] = {"k": "Comp", "name": node.name, "args": parts}
     if mode == EXPRESSION and node.name not in BUILTINS and node.name not in RESERVED:
-        if component := builder.components.get(node.name):
+        if component := builder.catalog.components.get(node.name):
             shape["mappedProps"] = {slot.name: part for slot, part in zip(component.params, parts, strict=False)}
         else:
             builder.unknown(node.name)
@@ -145,6 +146,6 @@ def tagged(value: Any, name: str) -> Any:
     if type(value) is not Element and not is_element(value):
         return value
     if "statementId" in value or type(value) is not Element:
-        value = copy_object(value)
+        value = copy(value)
     value["statementId"] = name
     return value
