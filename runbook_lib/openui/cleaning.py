@@ -19,7 +19,6 @@ INLINE_SPACE = SPACE.replace("\n", "")
 
 FENCE = re.compile(r'"|```|`{1,2}\Z')
 SPECIAL = re.compile(r"[\"'()\[\]{}?:\n#]|//|/\Z")
-BLANKS = re.compile(f"[{SPACE}]*")
 STRING_REST = {quote: re.compile(rf"[^{quote}\\]*(?:\\.[^{quote}\\]*)*", re.DOTALL) for quote in "\"'"}
 
 PLAIN, TAG, BLOCK, OUTSIDE = range(4)
@@ -170,8 +169,9 @@ class Scanner:
         """Add text, and with its first character that is not blank decide about a waiting newline."""
         self.parts += self.blanks
         self.blanks = []
-        if self.cut >= 0 and (end := _after_blanks(text, 0)) < len(text):
-            between = "".join([part for _, part in self.parts[self.cut :]]) + text[: end + 1]
+        if self.cut >= 0 and (solid := text.lstrip(SPACE)):
+            blanks = text[: len(text) - len(solid)]
+            between = "".join([part for _, part in self.parts[self.cut :]]) + blanks + solid[0]
             if between.lstrip(" \t\r\n")[0] != "?":
                 self.done.append(self.parts[: self.cut])
                 self.parts = self.parts[self.cut :]
@@ -216,11 +216,6 @@ class Scanner:
             self.quote = self.quote if self.escaped else ""
             end += 1
         return end
-
-
-def _after_blanks(text: str, index: int) -> int:
-    match = BLANKS.match(text, index)
-    return match.end() if match else index
 
 
 def _string_end(text: str, index: int, quote: str) -> int:

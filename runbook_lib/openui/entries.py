@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 MAX_NODES = 250_000  # values in the expanded tree
@@ -13,6 +14,7 @@ class TooLarge(Exception):
     """The expanded tree passes a limit."""
 
 
+@dataclass(slots=True, eq=False)
 class Entry:
     """What one statement comes to.
 
@@ -21,13 +23,12 @@ class Entry:
     the expanded value.
     """
 
-    __slots__ = ("depth", "log", "name", "noisy", "size", "value")
-
-    def __init__(self, name: str, value: Any = None) -> None:
-        self.name, self.value = name, value
-        self.log: list[Any] = []
-        self.noisy = False
-        self.size, self.depth = 1, 0
+    name: str
+    value: Any = None
+    log: list[Any] = field(default_factory=list)
+    noisy: bool = False
+    size: int = 1
+    depth: int = 0
 
 
 def issues(entry: Entry) -> tuple[list[dict[str, Any]], list[str]]:

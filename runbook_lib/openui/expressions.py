@@ -7,6 +7,7 @@ consumed, and a missing closing bracket is supplied by the end of the statement.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 from .lexer import number_text, number_value, string_value
@@ -40,20 +41,18 @@ SIGNS = ("!", "-")
 KEYS = (STRING, NAME, TYPE)
 
 
+@dataclass(slots=True, eq=False)
 class Expression:
     """What one statement says: its syntax tree, the names and `$variables` it uses, the token it ends before.
 
     `oddities` are the places the parser had to guess at: (code, index of the token).
     """
 
-    __slots__ = ("names", "node", "oddities", "read", "states")
-
-    def __init__(self) -> None:
-        self.node: Any = None
-        self.names: list[str] = []
-        self.states: list[str] = []
-        self.oddities: list[tuple[str, int]] = []
-        self.read = 0
+    node: Any = None
+    names: list[str] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
+    oddities: list[tuple[str, int]] = field(default_factory=list)
+    read: int = 0
 
 
 def parse_expression(tokens: list[str], start: int) -> Expression:

@@ -37,7 +37,8 @@ def prompt_section(catalog: Catalog, only: Iterable[str] | None = None) -> str:
     rules = [RULES.format(root=f"root = {catalog.root or names[0]}(...)")]
     if any(slot.action for name in names for slot in catalog.components[name].params):
         rules.append(ACTIONS)
-    parts = ["\n".join(rules), f"{NOTATION}\n{_signatures(catalog, names)}", *_examples(catalog, names)]
+    parts = ["\n".join(rules), f"{NOTATION}\n{_signatures(catalog, names)}"]
+    parts += [f"Example {number}\n{example(catalog, names, number)}" for number in (1, 2)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -76,14 +77,8 @@ def _signatures(catalog: Catalog, names: list[str]) -> str:
     return "\n".join(lines)
 
 
-def _examples(catalog: Catalog, names: list[str]) -> list[str]:
-    """Two programs written from the catalog's own signatures, so that they are always valid in it."""
-    programs = [example(catalog, names, parts) for parts in (1, 2)]
-    return [f"Example {number}\n{text}" for number, text in enumerate(programs, 1)]
-
-
 def example(catalog: Catalog, names: list[str], parts: int) -> str:
-    """A valid program of a root with that many parts: a simple one, then one that has parts of its own."""
+    """A program of a root with that many parts, written from the catalog's signatures: always valid in it."""
     writer = _Writer(catalog, names, parts)
     root = writer.call(catalog.root or names[0], 0)
     return "\n".join([f"root = {root}", *writer.lines])
