@@ -219,9 +219,9 @@ def test_two_launchers_at_once_set_up_once(project: Project) -> None:
 
 
 def test_10_python_too_old_or_too_new(project: Project, tmp_path: Path) -> None:
-    shim = tmp_path / "shim"
-    shim.mkdir()
     for version, word in (((3, 6), "old"), ((3, 10), "old"), ((3, 15), "new")):
+        shim = tmp_path / f"shim-{version[1]}"  # one each: bytecode of the first would stand for the next
+        shim.mkdir()
         (shim / "sitecustomize.py").write_text(f"import sys; sys.version_info = {(*version, 0, 'final', 0)}", "utf-8")
         code, output = project.run("lab", PYTHONPATH=str(shim))
         assert code == 10

@@ -79,8 +79,7 @@ def test_changes_are_told_by_package(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.drill
 def test_the_locks_are_what_lock_writes(tmp_path: Path) -> None:
     """Asks the package index, as `runbook lock` does."""
-    shutil.copytree(ROOT / "runbook_lib" / "cli", tmp_path / "runbook_lib" / "cli")
-    shutil.copy(ROOT / "runbook_lib" / "__init__.py", tmp_path / "runbook_lib")
+    shutil.copytree(ROOT / "runbook_lib", tmp_path / "runbook_lib", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", *LOCKS):
         shutil.copy(ROOT / name, tmp_path)
     subprocess.run([sys.executable, "-m", "runbook_lib.cli", "lock", "--keep"], cwd=tmp_path, check=True)

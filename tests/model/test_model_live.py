@@ -203,9 +203,15 @@ def everything_said(model: Any, caught: BaseException | None = None) -> str:
 
 
 def test_the_key_is_shown_nowhere(
-    live: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+    live: Any,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    for name in ("openai", "openai._base_client", "httpx"):  # a server that ran in this process may have muted them
+        monkeypatch.setattr(logging.getLogger(name), "disabled", False)
+        caplog.set_level(logging.DEBUG, logger=name)
     with loopback([say("Hi there")], key="another-key") as server:
         live(server)
         model = chat_model(max_retries=0)
