@@ -22,9 +22,34 @@ def whole_characters(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+class Fragments:
+    """Fragments of one text in whole characters: half of a surrogate pair waits for its other half."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def whole(self, text: str) -> str:
+        """What can be shown after this fragment."""
+        if not self._half and text.isascii():
+            return text
+        text = self._half + text
+        self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return whole_characters(text[:-1] if self._half else text)
+
+    def rest(self) -> str:
+        """The replacement character when the text ended with half of a pair, else nothing."""
+        rest, self._half = "\ufffd" if self._half else "", ""
+        return rest
+
+
 def json_value(value: Any) -> Any:
-    """`value` as JSON data; an object that has no JSON form becomes its `str`."""
-    return to_jsonable_python(value, fallback=str, inf_nan_mode="null", bytes_mode="base64")
+    """`value` as JSON data that can be encoded as UTF-8; what has no JSON form becomes its `str`."""
+    try:
+        data = to_jsonable_python(value, fallback=str, inf_nan_mode="null", bytes_mode="base64")
+        text = json.dumps(data, ensure_ascii=False)
+    except (ValueError, RecursionError):  # a value that holds itself, or a key that is no text
+        return whole_characters(repr(value))
+    return data if text.isascii() else json.loads(whole_characters(text))
 
 
 def as_json(value: Any) -> str:
@@ -38,9 +63,9 @@ def text_of(message: BaseMessage) -> str:
 
 
 def calls_of(message: BaseMessage) -> list[tuple[str, str, dict[str, Any]]]:
-    """The valid tool calls of a message as (id, name, arguments); empty for any other message."""
+    """The tool calls of a message that have an id and a name, as (id, name, arguments); none for other messages."""
     calls = message.tool_calls if isinstance(message, AIMessage) else []
-    return [(call["id"] or "", call["name"], call["args"]) for call in calls]
+    return [(call["id"], call["name"], call["args"]) for call in calls if call["id"] and call["name"]]
 
 
 def result_of(message: ToolMessage) -> str:

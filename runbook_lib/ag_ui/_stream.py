@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._messages import Event, as_json, whole_characters
+from ._messages import Event, Fragments, as_json, whole_characters
 
 Emit = Callable[[Event], None]
 
@@ -33,7 +33,9 @@ class ToolCall:
         """Take the verdict of `content-block-finish`: a `tool_call`, or an `invalid_tool_call`."""
         self.id = self.id or content.get("id") or ""
         self.name = self.name or content.get("name") or ""
-        if content["type"] == "tool_call" and isinstance(content.get("args"), dict):
+        if not (self.id and self.name):  # as some servers repeat them, empty, in every fragment
+            self.error = "The call has no id or no name"
+        elif content["type"] == "tool_call" and isinstance(content.get("args"), dict):
             self.arguments = content["args"]
         else:
             self.error = content.get("error") or "The arguments are not a JSON object"
@@ -66,7 +68,8 @@ class MessageStream:
     abandoned: bool = False
     _text_open: bool = False
     _reasoning_open: bool = False
-    _half: str = ""  # a high surrogate that waits for its other half in the next fragment
+    _text: Fragments = field(default_factory=Fragments)
+    _reasoning: Fragments = field(default_factory=Fragments)
 
     @property
     def text(self) -> str:
@@ -102,7 +105,13 @@ class MessageStream:
             case "message-finish":
                 self.close()
                 self.finished = True
+                self._warn_if_cut(payload.get("metadata") or {})
         return self.finished
+
+    def _warn_if_cut(self, metadata: Mapping[str, Any]) -> None:
+        """A Chat Completions stream that just ends, without a finish_reason, looks like a whole answer."""
+        if metadata.get("model_provider") == "openai" and not metadata.get("finish_reason"):
+            self._emit({"type": "CUSTOM", "name": "openui.no_finish_reason", "value": {"messageId": self.id}})
 
     def _start(self, index: int, content: Mapping[str, Any]) -> None:
         if content["type"] == "tool_call_chunk":
@@ -120,8 +129,7 @@ class MessageStream:
 
     def add_text(self, text: str) -> None:
         """Show a fragment of the answer; empty fragments are no events."""
-        if self._half or not text.isascii():
-            text = self._whole(text)
+        text = self._text.whole(text)
         if not text:
             return
         if not self._text_open:
@@ -131,13 +139,8 @@ class MessageStream:
         self.pieces.append(text)
         self._emit({"type": "TEXT_MESSAGE_CONTENT", "messageId": self.id, "delta": text})
 
-    def _whole(self, text: str) -> str:
-        """`text` in whole characters; half of a surrogate pair at its end waits for the other half."""
-        text = self._half + text
-        self._half = text[-1] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        return whole_characters(text[:-1] if self._half else text)
-
     def _add_reasoning(self, text: str) -> None:
+        text = self._reasoning.whole(text)
         if not text:
             return
         message_id = f"{self.id}-reasoning"
@@ -145,9 +148,10 @@ class MessageStream:
             self._reasoning_open = True
             self._emit({"type": "REASONING_START", "messageId": message_id})
             self._emit({"type": "REASONING_MESSAGE_START", "messageId": message_id, "role": "reasoning"})
-        self._emit({"type": "REASONING_MESSAGE_CONTENT", "messageId": message_id, "delta": whole_characters(text)})
+        self._emit({"type": "REASONING_MESSAGE_CONTENT", "messageId": message_id, "delta": text})
 
     def _close_reasoning(self) -> None:
+        self._add_reasoning(self._reasoning.rest())
         if self._reasoning_open:
             self._reasoning_open = False
             self._emit({"type": "REASONING_MESSAGE_END", "messageId": f"{self.id}-reasoning"})
@@ -156,9 +160,7 @@ class MessageStream:
     def close(self) -> None:
         """End what is open, so that nothing is left hanging when the message or the run ends."""
         self._close_reasoning()
-        if self._half:
-            self._half = ""
-            self.add_text("\ufffd")
+        self.add_text(self._text.rest())
         if self._text_open:
             self._text_open = False
             self._emit({"type": "TEXT_MESSAGE_END", "messageId": self.id})

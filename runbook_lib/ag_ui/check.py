@@ -12,6 +12,7 @@ from typing import Any
 
 from ag_ui_validate import create_validator
 from langchain_core.messages import BaseMessage
+from pydantic import BaseModel
 
 from ._messages import Event, as_wire
 from .fold import fold_events
@@ -43,11 +44,27 @@ def check_events(
     messages, in wire form, that the client had before the run; of those it never had, only what follows the last
     user message must have reached it.
     """
-    stream = list(events)
-    found = [violation for rule in (RULES if rules is None else rules) for violation in rule(stream)]
+    stream = [_as_event(event) for event in events]
+    found = [violation for rule in (RULES if rules is None else rules) for violation in _judged(rule, stream)]
     if messages is not None:
-        found += _true_to_state(fold_events(stream, held), [as_wire(message) for message in messages])
+        stored = [as_wire(message) for message in messages]
+        found += _judged(lambda events: _true_to_state(fold_events(events, held), stored), stream)
     return sorted(found, key=lambda violation: violation.index)
+
+
+def _as_event(event: Any) -> Event:
+    """An event as a dict: `ag_ui.core` objects in wire form, and what is no event as one of an unknown type."""
+    if isinstance(event, BaseModel):
+        return event.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return event if isinstance(event, dict) else {"type": type(event).__name__}
+
+
+def _judged(rule: Rule, events: Sequence[Event]) -> list[Violation]:
+    """A rule's violations; when an event is too malformed for the rule to read, that is one."""
+    try:
+        return list(rule(events))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return [Violation(-1, "malformed", f"An event lacks a field, or holds one of another type: {error!r}")]
 
 
 def protocol(events: Sequence[Event]) -> Iterator[Violation]:

@@ -34,7 +34,9 @@ def run_events(
     one before they enter the graph, because deepagents 0.7.32 stores id None for tuples and strings. A thread id
     is made up when `config` has none. A failing run ends with RUN_ERROR and raises nothing; a run that pauses
     finishes with the outcome `interrupt`, one drained by a `RunControl` with `cancelled`. Closing the iterator
-    stops the run. `kwargs` go to `graph.stream_events`.
+    stops the run once the model or tool call under way has returned; `arun_events` can stop at once. Of two runs at
+    the same time on one thread both succeed and the thread keeps one: start them one after the other. `kwargs` go to
+    `graph.stream_events`.
     """
     config, frame = _frame(config, run_id)
     yield _stamped(frame | {"type": "RUN_STARTED"})

@@ -18,7 +18,7 @@ def refresh(
     notebooks: Annotated[list[Path] | None, typer.Argument(help="Which ones. All of them if not given.")] = None,
 ) -> None:
     """Run notebooks and save their outputs. Two runs give the same bytes; a failing one stays as it was."""
-    environment = quiet_environment()
+    environment = quiet_environment(live=False)
     os.environ.clear()
     os.environ.update(environment)
     failed = False

@@ -21,7 +21,7 @@ def run_tests(
         print("Some packages of test --all are missing. Install them with: ./runbook test --all")
         raise typer.Exit(2)
     os.chdir(ROOT)
-    become(pytest_command(everything, context.args, os.cpu_count() or 1), quiet_environment())
+    become(pytest_command(everything, context.args, os.cpu_count() or 1), quiet_environment(live=False))
 
 
 def pytest_command(everything: bool, arguments: list[str], cores: int) -> list[str]:

@@ -25,9 +25,14 @@ def notebook_paths() -> list[Path]:
     return sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
-def quiet_environment() -> dict[str, str]:
-    """Return this environment without telemetry and update checks; tracing stays only with a live model."""
+def quiet_environment(*, live: bool = True) -> dict[str, str]:
+    """Return this environment without telemetry and update checks; tracing stays only with a live model.
+
+    With `live=False` the model stays offline whatever the reader has set: tests compare and refresh saves.
+    """
     environment = {**os.environ, **QUIET}
+    if not live:
+        environment.pop("RUNBOOK_LIVE", None)
     if environment.get("RUNBOOK_LIVE") != "1":
         for name in TRACING:
             environment.pop(name, None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import ag_ui.core as core
 import pytest
 from ag_ui_play import CONFIG, Turn, play
 from ag_ui_situations import ROWS, deep, say
@@ -287,6 +288,25 @@ def test_any_chunking_gives_the_same_texts_arguments_and_order(
     assert sorted(arguments) == sorted([first, second])
     assert sorted(message["content"] for message in messages[1:3]) == sorted([first, second])
     assert messages[3]["content"] == "End."
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        [None],
+        "abc",
+        [{"type": "RUN_STARTED", "threadId": "t", "runId": "r"}, {"type": "MESSAGES_SNAPSHOT"}],
+        [{"type": "RUN_STARTED", "threadId": [], "runId": {}}, {"type": "TEXT_MESSAGE_START", "messageId": []}],
+        [{"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "outcome": "success"}],
+    ],
+)
+def test_what_is_no_stream_of_events_is_judged_not_refused(stream):
+    assert check_events(stream, []) != []
+
+
+def test_events_may_be_the_protocol_s_own_objects():
+    events = [core.RunStartedEvent(thread_id="t", run_id="r"), core.RunFinishedEvent(thread_id="t", run_id="r")]
+    assert check_events(events) == []
 
 
 def test_every_event_of_a_run_says_when_it_was_made():

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from lab import Lab, Server
+
+# Playwright comes with `./runbook test --all`, which does not start without it. Other runs do not need these files.
+collect_ignore_glob = [] if find_spec("playwright") else ["test_*.py"]
 
 
 @pytest.fixture(scope="session")

@@ -176,3 +176,10 @@ def fetch(url: str, token: str) -> dict[str, Any]:
                 raise
             time.sleep(0.1)
     raise AssertionError(f"nothing answers at {url}")
+
+
+def test_tests_and_refresh_stay_offline_whatever_the_reader_has_set(monkeypatch):
+    monkeypatch.setenv("RUNBOOK_LIVE", "1")
+    monkeypatch.setenv("OPENAI_API_KEY", "placeholder-for-a-key")
+    assert quiet_environment()["RUNBOOK_LIVE"] == "1"
+    assert "RUNBOOK_LIVE" not in quiet_environment(live=False)
