@@ -99,6 +99,8 @@ def _unresolved(program: Program, statement: Statement, node: Ref) -> None:
 
 
 def _unused(program: Program, used: set[str]) -> None:
+    if _root_is_unknown(program):
+        return
     orphaned = set(program.result.meta["orphaned"])
     for name, statement in program.table.items():
         if name in orphaned or (statement.kind == "value" and name not in used and name != "root"):
@@ -108,6 +110,14 @@ def _unused(program: Program, used: set[str]) -> None:
                 program.note("orphaned", message, hint, statement=statement)
         elif statement.kind == "state" and name not in used:
             program.note("unused-state", f"{name} is declared but never used.", "Remove it.", statement=statement)
+
+
+def _root_is_unknown(program: Program) -> bool:
+    """True if root is a name or a component that does not exist, a finding of its own: its parts hang on it."""
+    node = program.table["root"].node if "root" in program.table else None
+    if type(node) is Call:
+        return node.name not in BUILTINS | STATEMENT_CALLS and node.name not in program.catalog.components
+    return type(node) is Ref and node.name not in program.table
 
 
 def _cycles(program: Program) -> None:

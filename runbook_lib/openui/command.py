@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from .catalogs import Catalog
 from .findings import Report
 from .validator import validate
 
@@ -21,11 +22,14 @@ def validate_command(
     catalog: Annotated[str, typer.Option(help="general, chat, or the path of a catalog's JSON file.")] = "general",
 ) -> None:
     """Check a program in OpenUI Lang. Exit status: 0 valid, 1 findings, 2 the file or the catalog cannot be read."""
+    reading = f"--catalog {catalog}"
     try:
+        known = Catalog.load(catalog)
+        reading = file
         source = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        report = validate(source.decode("utf-8"), catalog)
+        report = validate(source.decode("utf-8"), known)
     except (OSError, ValueError) as error:
-        typer.echo(f"{file}: {_reason(error)}", err=True)
+        typer.echo(f"{reading}: {_reason(error)}", err=True)
         raise typer.Exit(UNREADABLE) from error
     typer.echo(json.dumps(report.as_dict(), ensure_ascii=False, indent=1) if as_json else _readable(file, report))
     raise typer.Exit(VALID if report.valid else FINDINGS)

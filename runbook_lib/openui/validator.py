@@ -23,7 +23,10 @@ def validate(source: str, catalog: Catalog | str | Path = "general", *, ended: b
 
     With `ended=False` the program is still being written: nothing is said of its last statement or of what
     may yet come. Never raises for any text: if the validator itself fails, that is the one finding.
+    Raises `TypeError` for what is no text.
     """
+    if not isinstance(source, str):
+        raise TypeError(f"validate takes the program as a str, not {type(source).__name__}; decode bytes as UTF-8.")
     known = Catalog.load(catalog)
     try:
         findings = _findings(source, known, ended)

@@ -47,6 +47,13 @@ def test_what_cannot_be_read_has_a_status_of_its_own(tmp_path):
     missing = run(str(tmp_path / "none"))
     assert missing.exit_code == 2
     assert "No such file" in missing.output
-    assert run("-", "--catalog", "none", input=GOOD).exit_code == 2
     assert run("-", input=b"\xff\xfe").exit_code == 2
     assert run(str(tmp_path)).exit_code == 2
+
+
+def test_a_catalog_that_cannot_be_read_is_named_and_the_program_is_not(tmp_path):
+    file = tmp_path / "good.oui"
+    file.write_text(GOOD, encoding="utf-8")
+    result = run(str(file), "--catalog", "none")
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert result.output.startswith('--catalog none: No catalog "none". Give one of ')

@@ -190,3 +190,16 @@ def test_a_catalog_from_json_schema_validates_alike():
     for program in PROGRAMS:
         if program["catalog"] == "general" and program["clean"] is not None:
             assert validate(program["source"], schema).valid == program["clean"], program["id"]
+
+
+@pytest.mark.parametrize("root", ["stack([a])", "Stak([a])", "missing"])
+def test_the_parts_of_an_unknown_root_are_not_orphaned_as_well(root):
+    source = f'root = {root}\na = Stack([c])\nc = TextContent("hi")'
+    assert {item.statement for item in validate(source).findings} == {"root"}
+    assert "orphaned" in codes(source.replace(root, "Stack([])", 1))
+
+
+@pytest.mark.parametrize("source", [None, b"root = Stack([])"])
+def test_what_is_no_text_is_refused_with_what_to_pass(source):
+    with pytest.raises(TypeError, match=f"program as a str, not {type(source).__name__}"):
+        validate(source)
