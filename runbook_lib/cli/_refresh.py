@@ -17,14 +17,34 @@ SHOWN_LINES = 12
 def refresh(
     notebooks: Annotated[list[Path] | None, typer.Argument(help="Which ones. All of them if not given.")] = None,
 ) -> None:
-    """Run notebooks and save their outputs. Two runs give the same bytes; a failing one stays as it was."""
+    """Run notebooks and save their outputs. Two runs give the same bytes; a failing one stays as it was.
+
+    Exit status: 0 all ran, 1 one failed, 2 one is not a notebook: then none was run.
+    """
+    paths = [path.resolve() for path in notebooks or notebook_paths()]
+    if wrong := [line for line in map(not_a_notebook, paths) if line]:
+        typer.echo("\n".join(wrong), err=True)
+        raise typer.Exit(2)
     environment = quiet_environment(live=False)
     os.environ.clear()
     os.environ.update(environment)
     failed = False
-    for path in notebooks or notebook_paths():
-        failed |= not refresh_and_report(path.resolve())
+    for path in paths:
+        failed |= not refresh_and_report(path)
     raise typer.Exit(1 if failed else 0)
+
+
+def not_a_notebook(path: Path) -> str | None:
+    """Return one line on why a file cannot be run as a notebook and what to do, or None if it can."""
+    import nbformat
+
+    try:
+        nbformat.reads(path.read_text("utf-8"), as_version=4)
+    except OSError as error:
+        return f"{path.name}: {error.strerror or error}. Give the path of a notebook, or none to refresh them all."
+    except (ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError):
+        return f"{path.name}: not a Jupyter notebook. Give the path of an .ipynb file, or none to refresh them all."
+    return None
 
 
 def refresh_and_report(path: Path) -> bool:

@@ -53,6 +53,28 @@ def test_a_failing_notebook_stays_as_it_was(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["sample.ipynb"]
 
 
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (None, "No such file or directory"),
+        (b"# a page", "not a Jupyter notebook"),
+        (b"[1]", "not a Jupyter notebook"),
+        (b'{"cells": 5}', "not a Jupyter notebook"),
+        (b'{"nbformat": 4, "nbformat_minor": 5}', "not a Jupyter notebook"),
+        (b"\xff\xfe", "not a Jupyter notebook"),
+    ],
+)
+def test_what_is_no_notebook_is_one_line_and_nothing_runs(tmp_path: Path, content: bytes | None, what: str) -> None:
+    good, wrong = written(tmp_path, "1 + 1"), tmp_path / "nope.ipynb"
+    before = good.read_bytes()
+    if content is not None:
+        wrong.write_bytes(content)
+    result = CliRunner().invoke(app, ["refresh", str(good), str(wrong)])
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert result.output.startswith(f"nope.ipynb: {what}. Give the path of a")
+    assert good.read_bytes() == before
+
+
 def test_long_failures_are_trimmed() -> None:
     shown = trimmed("\n".join(f"line {number}" for number in range(100))).splitlines()
     assert (len(shown), shown[0].strip(), shown[-1].strip()) == (25, "line 0", "line 99")
