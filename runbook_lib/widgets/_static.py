@@ -41,8 +41,11 @@ def lane_content(lane: Lane, limit: int = 70) -> str:
     return one_line(" → ".join([lane.text, *parts] if lane.text else parts), limit)
 
 
-def as_text(reader: StreamReader, violations: Sequence[Violation]) -> str:
-    """Return the table of lanes for `text/plain`: one line per lane, then one per violation."""
+def as_text(reader: StreamReader, violations: Sequence[Violation] | None) -> str:
+    """Return the table of lanes for `text/plain`: one line per lane, then one per violation.
+
+    None for `violations` means that nobody checked: nothing is said of them.
+    """
     lanes = reader.lanes_in_reading_order()
     shown = lanes[:_LANES]
     names = [_indented_name(lane) for lane in shown]
@@ -51,10 +54,10 @@ def as_text(reader: StreamReader, violations: Sequence[Violation]) -> str:
     lines += [_text_line(name.ljust(width), lane) for name, lane in zip(names, shown, strict=True)]
     if len(lanes) > len(shown):
         lines.append(f"… and {len(lanes) - len(shown)} more lanes")
-    return "\n".join(lines + [f"✕ {_violation_text(each, reader)}" for each in violations])
+    return "\n".join(lines + [f"✕ {_violation_text(each, reader)}" for each in violations or ()])
 
 
-def as_html(reader: StreamReader, violations: Sequence[Violation]) -> str:
+def as_html(reader: StreamReader, violations: Sequence[Violation] | None) -> str:
     """Return the static HTML: the lanes, the violations and the order of events, all of it escaped."""
     lanes = reader.lanes_in_reading_order()
     rows = [_html_row(lane) for lane in lanes[:_LANES]]
@@ -67,14 +70,16 @@ def as_html(reader: StreamReader, violations: Sequence[Violation]) -> str:
             f"<thead>{head}</thead><tbody>",
             *rows,
             "</tbody></table>",
-            *_html_violations(reader, violations),
+            *_html_violations(reader, violations or ()),
             f"<details><summary>Events in order</summary><p>{escape(_order(reader))}</p></details>",
         ]
     )
 
 
-def _headline(reader: StreamReader, violations: Sequence[Violation]) -> str:
-    counts = ((len(reader.rows), "event"), (len(reader.lanes()), "lane"), (len(violations), "violation"))
+def _headline(reader: StreamReader, violations: Sequence[Violation] | None) -> str:
+    counts = [(len(reader.rows), "event"), (len(reader.lanes()), "lane")]
+    if violations is not None:
+        counts.append((len(violations), "violation"))
     return "AG-UI run: " + ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
 
 

@@ -143,7 +143,7 @@ function readStore(view) {
 
 /** Take in what to list and what to mark. */
 function readChoices(view) {
-  const found = view.model.get("_violations");
+  const found = view.model.get("_violations") ?? [];
   view.violations = new Map();
   found.forEach((each) => {
     if (each.index !== null)
@@ -601,9 +601,11 @@ function plural(count, noun) {
 
 function drawHeader(view, count) {
   const { rows, lanes } = view.store;
-  const facts = ` in ${plural(lanes.length, "lane")} · ${runState(view)}`;
+  const checked = view.model.get("_violations"); // null when nobody checked
+  const found = checked ?? [];
+  const none = checked && !found.length ? ` · ${plural(0, "violation")}` : "";
+  const facts = ` in ${plural(lanes.length, "lane")} · ${runState(view)}${none}`;
   view.summary.replaceChildren(make("strong", {}, plural(count, "event")), facts);
-  const found = view.model.get("_violations");
   view.alarm.hidden = !found.length;
   view.alarm.textContent = `✕ ${plural(found.length, "violation")}`;
   view.alarm.title = found.map((each) => each.rule).join(", ");

@@ -36,7 +36,8 @@ class EventStreamView(anywidget.AnyWidget):
 
     Python owns the state and says what belongs to what; the browser draws. Events may be dicts in camelCase
     wire form or `ag_ui.core` objects; unknown types are shown, never refused. `violations` are objects or
-    dicts with `index`, `rule` and `message`, as `runbook_lib.ag_ui.check_events` returns them.
+    dicts with `index`, `rule` and `message`, as `runbook_lib.ag_ui.check_events` returns them; an empty list
+    says that none were found, None that nobody checked.
     """
 
     _esm = _HERE / "event_stream.js"
@@ -46,7 +47,7 @@ class EventStreamView(anywidget.AnyWidget):
     # and a page opened later still gets everything.
     _recording = traitlets.Int(0).tag(sync=True, to_json=lambda _, view: view._packet(0))
     _batch = traitlets.Int(-1).tag(sync=True, to_json=lambda start, view: view._packet(start))
-    _violations: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    _violations = traitlets.Any(None).tag(sync=True)
 
     cursor = traitlets.Int(-1, help="Index of the selected event; -1 stays with the latest.").tag(sync=True)
     kinds = traitlets.List(traitlets.Enum(KINDS), list(KINDS), help="Kinds of events listed.").tag(sync=True)
@@ -56,7 +57,9 @@ class EventStreamView(anywidget.AnyWidget):
     ).tag(sync=True)
     zoom = traitlets.Float(1.0, help="How many times the lanes are stretched; 1 shows the whole run.").tag(sync=True)
 
-    def __init__(self, events: Iterable[object] = (), violations: Iterable[object] = (), **traits: Any) -> None:
+    def __init__(
+        self, events: Iterable[object] = (), violations: Iterable[object] | None = None, **traits: Any
+    ) -> None:
         self._load(events)
         super().__init__(**traits)
         self.violations = violations
@@ -77,17 +80,18 @@ class EventStreamView(anywidget.AnyWidget):
     def events(self, events: Iterable[object]) -> None:
         self._load(events)
         self.cursor = self._batch = -1
-        self.violations = ()
+        self.violations = None
         self._recording += 1
 
     @property
-    def violations(self) -> list[Violation]:
-        """The broken rules marked in the view. Assign what `check_events` returned."""
-        return [Violation(**each) for each in self._violations]
+    def violations(self) -> list[Violation] | None:
+        """The broken rules marked in the view, None if not checked. Assign what `check_events` returned."""
+        return None if self._violations is None else [Violation(**each) for each in self._violations]
 
     @violations.setter
-    def violations(self, violations: Iterable[object]) -> None:
-        self._violations = [vars(_as_violation(each, len(self._events))) for each in violations]
+    def violations(self, violations: Iterable[object] | None) -> None:
+        events = len(self._events)
+        self._violations = None if violations is None else [vars(_as_violation(each, events)) for each in violations]
 
     @property
     def lanes(self) -> list[Lane]:

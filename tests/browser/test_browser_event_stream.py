@@ -174,6 +174,11 @@ def test_violations_carry_rule_and_symbol(show: Show) -> None:
     expect(page.locator(".esv-fault")).to_have_text("✕ result-missing No RESULT came.")
 
 
+def test_only_a_checked_run_says_how_many_violations_there_are(show: Show) -> None:
+    expect(show(tool_run()).locator(".esv-summary")).not_to_contain_text("violation")
+    expect(show(tool_run(), "view.violations = []").locator(".esv-summary")).to_contain_text("0 violations")
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_contrasts_with_its_background(lab: Lab, dark: bool) -> None:
     names = ["summary strong", "lane b", "lane-detail", "status", "gap-label", "cell-type", "cell-text", "json"]

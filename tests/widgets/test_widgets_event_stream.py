@@ -30,7 +30,7 @@ RUN: list[dict[str, Any]] = [
     {"type": "RUN_FINISHED", "threadId": "thread-9f", "runId": "run-77", "outcome": {"type": "success"}},
 ]
 TEXT = """\
-AG-UI run: 10 events, 3 lanes, 0 violations
+AG-UI run: 10 events, 3 lanes
 run                 RUN_STARTED, RUN_FINISHED  | success
 call 1 get_weather  START, ARGS, END, tool is running, RESULT  | {"city": "서울"} → 맑음, 21 °C
 message 1           START, CONTENT x2, END  | <b>맑음</b>"""
@@ -168,6 +168,18 @@ def test_violations_may_be_objects_or_dicts_and_may_concern_the_whole_run() -> N
     assert [each.index for each in view.violations] == [None]
 
 
+def test_only_a_checked_run_says_how_many_violations_there_are() -> None:
+    view = EventStreamView(RUN)
+    assert view.violations is None
+    assert "violation" not in repr(view) + html(view)
+    view.violations = []
+    assert (view.violations, view.get_state("_violations")["_violations"]) == ([], [])
+    assert repr(view).startswith("AG-UI run: 10 events, 3 lanes, 0 violations\n")
+    assert "3 lanes, 0 violations</caption>" in html(view)
+    view.violations = None
+    assert repr(view) == TEXT
+
+
 def test_a_call_without_a_result_says_so() -> None:
     assert "END, no RESULT" in repr(EventStreamView(RUN[:4]))
 
@@ -193,7 +205,7 @@ def test_replacing_the_events_starts_afresh() -> None:
     before = packet(view)["revision"]
     view.events = RUN[:2]
     assert packet(view)["revision"] == before + 1
-    assert (view.events, view.violations, view.cursor) == (RUN[:2], [], -1)
+    assert (view.events, view.violations, view.cursor) == (RUN[:2], None, -1)
 
 
 def batches(view: EventStreamView) -> list[int]:
