@@ -15,7 +15,7 @@ serialising it. The bytes of one message are measured in the same way.
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -37,8 +37,13 @@ def predict(saver: Kind, turns: int, message_bytes: int = 200, *, k: int | None 
 
     `k` is the snapshot frequency, None a plain channel. Rows are exact, for the sync savers also rows read (async
     SQLite reads on to the end of a chunk of 64); bytes are within 1 % of measured, as a part of each channel version
-    has a random length. Raises `ValueError` for turns, k or nodes below 1.
+    has a random length. Raises `ValueError` for an unknown saver and for turns, k or nodes that are no integer
+    from 1 on.
     """
+    if saver not in get_args(Kind):
+        raise ValueError(f"no saver {saver!r}: give one of {', '.join(get_args(Kind))}")
+    if not all(isinstance(count, int) for count in (turns, nodes, message_bytes, 1 if k is None else k)):
+        raise ValueError("turns, nodes, k and message_bytes are whole numbers")
     if min(turns, nodes, 1 if k is None else k) < 1 or message_bytes < 0:
         raise ValueError("turns, nodes and k are at least 1, message_bytes at least 0")
     shape = _Shape.of(saver, turns, nodes, message_bytes)

@@ -74,7 +74,7 @@ def budget(timeout: Timeout, retry: Retry = None) -> Budget:
     """Return the worst case of one node with this `timeout` and `retry_policy`, as `add_node` takes them.
 
     With several retry policies the bound holds whichever error each attempt ends with: the most attempts, and for
-    each pause the longest.
+    each pause the longest. Raises TypeError for a timeout that `add_node` does not take.
     """
     policies = [retry] if isinstance(retry, RetryPolicy) else list(retry or ())
     attempts = max([1, *(policy.max_attempts for policy in policies)])
@@ -125,6 +125,8 @@ def _node_seconds(graph: Graph, name: str) -> float:
 
 
 def _run_seconds(timeout: Timeout) -> float:
+    if not isinstance(timeout, int | float | timedelta | TimeoutPolicy | None):
+        raise TypeError(f"a timeout is seconds, a timedelta, a TimeoutPolicy or None, not {timeout!r}")
     policy = TimeoutPolicy.coerce(timeout)
     if policy is None or policy.run_timeout is None:
         return math.inf

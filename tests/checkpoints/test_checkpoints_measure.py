@@ -184,3 +184,16 @@ def test_the_embedded_server_is_gone_even_after_a_kill(postgres, tmp_path):
             break
         time.sleep(0.1)
     assert not list(tmp_path.glob("runbook-pg-*"))
+
+
+def test_predict_names_the_savers_it_knows():
+    with pytest.raises(ValueError, match="'mysql': give one of memory, sqlite, postgres"):
+        predict("mysql", 5)
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"turns": 2.5}, {"turns": "5"}, {"turns": 5, "k": 2.0}, {"turns": 5, "nodes": 1.5}]
+)
+def test_predict_counts_in_whole_numbers(arguments):
+    with pytest.raises(ValueError, match="whole numbers"):
+        predict("sqlite", **arguments)

@@ -45,6 +45,12 @@ def test_timeout_in_every_form_and_no_retry(timeout: Any) -> None:
     assert budget(timeout).formula == "1 attempt x 2 + back-off (0) + jitter up to 0 = 2 s"
 
 
+@pytest.mark.parametrize("timeout", ["5", [5]])
+def test_what_is_no_timeout_is_refused(timeout: Any) -> None:
+    with pytest.raises(TypeError, match="seconds, a timedelta, a TimeoutPolicy or None, not"):
+        budget(timeout)
+
+
 @pytest.mark.parametrize("timeout", [None, TimeoutPolicy(idle_timeout=1)])
 def test_without_a_run_timeout_there_is_no_bound(timeout: Any) -> None:
     assert budget(timeout, RetryPolicy()).total_seconds == math.inf
