@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 80
+# Labels of ticks whose values differ by less than this factor would touch.
+_CLOSEST_TICKS = 1.8
 # Okabe and Ito's palette, told apart by the colour-blind; markers and line styles say the same without colour.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#56b4e9")
 _MARKERS = ("o", "s", "^", "D", "v", "X")
-_LINES = ("-", "--", "-.", ":")
+_LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,8 +53,9 @@ def growth(title: str, measurements: Iterable[Measurement]) -> Chart:
     for axes, scale in ((linear, "linear"), (logarithmic, "log")):
         axes.set(xlabel="turns", ylabel="MB, logical", xscale=scale, yscale=scale, title=f"{scale} axes")
         _lines(axes, runs, lambda sample: sample.turn, size)
-    logarithmic.minorticks_off()
-    linear.legend(frameon=False)
+    _plain_ticks(logarithmic, [sample.turn for sample in runs[0].samples])
+    _plain_sizes(logarithmic)
+    _legend(figure, linear)
     rows = [(_name(run), [f"{size(sample):.3f}" for sample in run.samples]) for run in runs]
     return _chart(figure, title, "Size in MB, logical, against turns, linear and logarithmic.", _turns(runs), rows)
 
@@ -67,7 +70,8 @@ def per_turn(title: str, measurements: Iterable[Measurement]) -> Chart:
         costs = _increments(run)
         axes.plot([sample.turn for sample in run.samples], costs, label=_name(run), **style)
         rows.append((_name(run), [f"{cost:.2f}" for cost in costs]))
-    axes.legend(frameon=False)
+    _plain_sizes(axes)
+    _legend(figure, axes)
     return _chart(figure, title, "Bytes that one more turn adds, in kB, against turns.", _turns(runs), rows)
 
 
@@ -95,7 +99,8 @@ def trade_off(title: str, measurements: Iterable[Measurement]) -> Chart:
         rows.append((name, [f"{each:.3f}" if name.startswith("MB") else f"{each:,.0f}" for each in values]))
     for axes in panels:
         axes.set(xlabel="K, updates between snapshots", xscale="log", ylim=(0, None))
-        axes.legend(frameon=False)
+        _plain_ticks(axes, ks)
+    _legend(figure, *panels)
     return _chart(
         figure, title, "Bytes fall as K grows, rows read rise, statements stay.", [f"K={k}" for k in ks], rows
     )
@@ -133,6 +138,33 @@ def _lines(
 ) -> None:
     for run, style in _styled(runs):
         axes.plot([x(each) for each in run.samples], [y(each) for each in run.samples], label=_name(run), **style)
+
+
+def _plain_ticks(axes: "Axes", values: Iterable[int]) -> None:
+    """Label a logarithmic x-axis at the values drawn, in plain numbers, leaving out those too close to read."""
+    shown: list[int] = []
+    for value in sorted(set(values), reverse=True):
+        if not shown or value * _CLOSEST_TICKS <= shown[-1]:
+            shown.append(value)
+    axes.set_xticks(shown, [f"{value:,}" for value in shown])
+    axes.minorticks_off()
+
+
+def _plain_sizes(axes: "Axes") -> None:
+    """Label a logarithmic y-axis at 1, 2 and 5 of each power of ten, in plain numbers."""
+    from matplotlib.ticker import LogLocator
+
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+
+
+def _legend(figure: "Figure", *panels: "Axes") -> None:
+    """One legend below all panels, where it covers no line; the figure grows by its rows."""
+    lines = [line for axes in panels for line in axes.get_lines()]
+    columns = 1 + len(figure.axes)
+    figure.set_figheight(figure.get_figheight() + 0.2 * -(-len(lines) // columns))
+    figure.legend(handles=lines, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
 
 
 def _panels(title: str, count: int) -> "tuple[Figure, list[Axes]]":

@@ -70,3 +70,41 @@ def test_explorer_says_the_same_without_a_browser():
 def test_explorer_refuses_unknown_savers():
     with pytest.raises(Exception, match="saver"):
         CheckpointExplorer(saver="redis")
+
+
+def test_no_two_of_thirty_series_look_alike():
+    styles = [tuple(style.values()) for _, style in charts._styled([run()] * 30)]
+    assert len(set(styles)) == 30
+
+
+@pytest.mark.parametrize("draw", [charts.growth, charts.per_turn, charts.trade_off])
+def test_the_legend_is_below_the_axes_and_names_every_series(draw, monkeypatch):
+    figures = []
+    monkeypatch.setattr(charts, "_chart", lambda figure, *_: figures.append(figure))
+    draw("Where the legend is", [run(k) for k in (1, 2, 3, 5)])
+    (figure,) = figures
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert [axes.get_legend() for axes in figure.axes] == [None] * len(figure.axes)
+    assert legend.get_window_extent().y1 <= min(axes.get_tightbbox().y0 for axes in figure.axes)
+    assert len(legend.get_texts()) == (3 if draw is charts.trade_off else 4)
+
+
+def test_a_logarithmic_axis_has_its_values_as_plain_numbers(monkeypatch):
+    figures = []
+    monkeypatch.setattr(charts, "_chart", lambda figure, *_: figures.append(figure))
+    charts.trade_off("K", [run(k) for k in (1, 10, 11, 1000)])
+    for axes in figures[0].axes:
+        assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1,000", "11", "1"]
+        assert list(axes.get_xticks(minor=True)) == []
+
+
+def test_logarithmic_sizes_are_plain_numbers(monkeypatch):
+    figures = []
+    monkeypatch.setattr(charts, "_chart", lambda figure, *_: figures.append(figure))
+    charts.per_turn("One more turn", [run(), run(2)])
+    figures[0].draw_without_rendering()
+    labels = [tick.get_text() for tick in figures[0].axes[0].get_yticklabels()]
+    assert len(labels) > 1
+    assert [f"{float(label):g}" for label in labels] == labels
+    assert list(figures[0].axes[0].get_yticks(minor=True)) == []
