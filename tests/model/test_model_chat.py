@@ -303,14 +303,18 @@ def test_concurrent_runs_do_not_mix() -> None:
 
 
 def test_async_runs_take_turns() -> None:
-    async def watch(model: ChatOpenAI, name: str, seen: list[str]) -> None:
+    async def watch(model: ChatOpenAI, name: str, seen: list[str], begun: asyncio.Barrier) -> None:
         async for _ in model.astream("Hi"):
+            if name not in seen:
+                seen.append(name)
+                await begun.wait()  # both are under way before either goes on
             seen.append(name)
 
     async def both() -> list[str]:
         seen: list[str] = []
         model = chat_model([say("x" * 400)])
-        await asyncio.gather(watch(model, "a", seen), watch(model, "b", seen))
+        begun = asyncio.Barrier(2)
+        await asyncio.gather(watch(model, "a", seen, begun), watch(model, "b", seen, begun))
         return seen
 
     seen = asyncio.run(both())
